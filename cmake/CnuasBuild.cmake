@@ -1,0 +1,31 @@
+# Compiler settings that every target of this project shares.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(CNUAS_CCACHE ccache)
+if(CNUAS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CNUAS_CCACHE}")
+endif()
+
+# Floating-point results must not depend on the compiler's liberties: no contraction into fused operations.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
+                    -ffp-contract=off)
+if(CNUAS_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(CNUAS_SANITIZE)
+  add_compile_options(-fsanitize=${CNUAS_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1)
+  add_link_options(-fsanitize=${CNUAS_SANITIZE})
+endif()
+
+# Includes are written from the project's root ("core/engine/time.h"), so that the direction of a dependency can be
+# read off, and checked from, the include line alone.
+include_directories("${PROJECT_SOURCE_DIR}")

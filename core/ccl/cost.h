@@ -1,0 +1,40 @@
+// Closed forms: the time a schedule takes on a fabric of pure pipes, and the least time any schedule can
+// take.
+#pragma once
+
+#include "core/ccl/schedule.h"
+#include "core/engine/time.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace cnuas::ccl {
+
+// One full-duplex port per rank at `rate`, a non-blocking switch between all, `latency` from the last byte
+// leaving a port to the last byte arriving; a port sends one message after the other.
+struct PortModel {
+  std::uint64_t rate_bytes_per_s = 0;
+  Picoseconds latency_ps = 0;
+};
+
+struct ClosedForm {
+  Picoseconds time_ps = 0;
+  bool exact = false;        // the simulator must equal it; otherwise it is a lower bound
+  std::string_view formula;  // as documented, e.g. "2(N-1)(a + m/N)"
+};
+
+// a = latency, m = size / rate. Block sizes are the schedule's own whole elements, so m/N stands for the
+// largest block. Source of the formulas: Patarasuk and Yuan 2009 (ring); Thakur, Rabenseifner and Gropp 2005
+// (recursive doubling, halving-doubling, Bruck, pairwise); the rest follow from the port model directly.
+// Always has a value for a problem that make_schedule accepts; 0 ranks or a rate of 0 give kNever.
+ClosedForm closed_form(const Problem& problem, std::uint32_t element_bytes, const PortModel& port);
+
+// Least time for any algorithm: latency of one message (N > 1) and the bytes that must leave or enter the
+// busiest port.
+Picoseconds lower_bound(const Problem& problem, std::uint32_t element_bytes, const PortModel& port);
+
+// busbw = algbw * bus_factor (nccl-tests, doc/PERFORMANCE.md).
+double bus_factor(Collective collective, Rank ranks);
+
+}  // namespace cnuas::ccl
