@@ -3,6 +3,7 @@
 // is the driver's.
 #pragma once
 
+#include "core/ccl/early_messages.h"
 #include "core/ccl/schedule.h"
 
 #include <array>
@@ -43,7 +44,7 @@ class Executor {
   // running.
   bool waits_for_message(Lane lane, Step& step) const;
   // Messages that have arrived and were not yet asked for.
-  std::uint64_t early_messages() const { return early_total_; }
+  std::uint64_t early_messages() const { return early_.total(); }
 
  private:
   enum class State : std::uint8_t { ready, sending, receiving, blocked, done };
@@ -53,15 +54,13 @@ class Executor {
     Step step;  // the present one, valid unless done
     State state = State::ready;
   };
-  struct Early {
-    Rank peer;
-    std::uint8_t channel;
-    std::uint64_t count;
-  };
 
-  void load(LaneState& lane, Lane index);
+  // Makes the next step of a lane its present one.
+  void load(Lane lane);
+  void complete(Lane lane);
   bool dependencies_met(const Step& step) const;
-  bool take_early(Rank peer, std::uint8_t channel);
+  // Takes the present step of a lane as far as it goes; true if it is complete.
+  bool run(Lane lane, Actions& out);
   // Runs lanes until none can go on.
   void advance(Actions& out);
 
@@ -71,8 +70,7 @@ class Executor {
   Lane lanes_;
   Lane lanes_left_;
   std::array<LaneState, kMaxLanes> lane_{};
-  std::vector<Early> early_;
-  std::uint64_t early_total_ = 0;
+  EarlyMessages early_;
 };
 
 }  // namespace cnuas::ccl
