@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ccl/collective.h"
+#include "core/ccl/schedule.h"
 #include "core/engine/time.h"
 #include "core/topology/gpu_id.h"
 
@@ -26,6 +27,9 @@ struct CollectiveCall {
   ccl::Rank root = 0;        // broadcast
   std::uint64_t chunks = 0;  // pieces of a pipelined algorithm; 0: ccl::default_chunks
 };
+
+// The schedule's problem for a call: elements instead of bytes, the number of chunks decided.
+ccl::Problem problem_of(const CollectiveCall& call);
 
 // A measurement: each call runs alone on an idle fabric (but for the background flows) and gives one result.
 struct Measurement {

@@ -1,0 +1,142 @@
+#include "sim/commands/checks.h"
+#include "sim/commands/command.h"
+#include "sim/commands/progress.h"
+#include "sim/report/report.h"
+#include "sim/simulator.h"
+
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cnuas::sim {
+
+namespace {
+
+struct RunArguments {
+  std::string scenario;
+  std::string output;
+  Format format = Format::table;
+  bool check_model = false;
+  bool check_determinism = false;
+  bool simgrid_flows = false;
+  bool quiet = false;
+};
+
+void print_failure(const Error& error) {
+  print_error(error.where.empty() ? error.message : error.where + ": " + error.message);
+}
+
+// A simulation can run once per process, and a second run in the same process could hide what the first left
+// behind: so the second opinion comes from a child. Returns its report, "" if it failed.
+std::string run_in_child(const scenarios::Scenario& scenario, const RunArguments& arguments,
+                         const Provenance& provenance) {
+  int ends[2];
+  if (pipe(ends) != 0) return {};
+  const pid_t child = fork();
+  if (child < 0) return {};
+  if (child == 0) {
+    close(ends[0]);
+    const Result<RunResult> result = simulate(scenario, {arguments.simgrid_flows}, [](const Progress&) {});
+    const std::string text = result ? report(scenario, *result, provenance, Format::json) : std::string();
+    std::size_t written = 0;
+    while (written < text.size()) {
+      const ssize_t n = write(ends[1], text.data() + written, text.size() - written);
+      if (n <= 0) break;
+      written += static_cast<std::size_t>(n);
+    }
+    _exit(written == text.size() ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[1 << 16];
+  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status == 0 ? text : std::string();
+}
+
+// The first line in which two texts differ, for the message.
+std::string first_difference(const std::string& a, const std::string& b) {
+  std::size_t at = 0;
+  while (at < a.size() && at < b.size() && a[at] == b[at])
+    ++at;
+  const auto line_of = [at](const std::string& text) {
+    const std::size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    return text.substr(begin, text.find('\n', at) - begin);
+  };
+  return fmt::format("first: {}\nsecond: {}", line_of(a), line_of(b));
+}
+
+int run(const RunArguments& arguments, const CommandLine& words) {
+  int status = kSuccess;
+  const std::optional<scenarios::Scenario> scenario = load(arguments.scenario, status);
+  if (!scenario) return status;
+  const Provenance provenance{quoted(words)};
+  std::string second;
+  if (arguments.check_determinism) second = run_in_child(*scenario, arguments, provenance);
+
+  Result<RunResult> result;
+  {
+    ProgressLine line(arguments.quiet);
+    result = simulate(*scenario, {arguments.simgrid_flows},
+                      [&](const Progress& progress) { line.update(progress); });
+  }
+  if (!result) {
+    print_failure(result.error());
+    return result.error().code == ErrorCode::mismatch ? kInternal : kBadScenario;
+  }
+  status = write_output(arguments.output, report(*scenario, *result, provenance, arguments.format));
+  if (status != kSuccess) return status;
+
+  bool passed = true;
+  if (arguments.check_model) {
+    const CheckReport check = check_model(*result);
+    fmt::print(stderr, "{}", check.text);
+    fmt::print(stderr, "model: {}\n", check.passed ? "every result agrees" : "at least one result is off");
+    passed = check.passed;
+  }
+  if (arguments.check_determinism) {
+    const std::string first = report(*scenario, *result, provenance, Format::json);
+    if (first == second) {
+      fmt::print(stderr, "determinism: two runs gave the same {} bytes\n", first.size());
+    } else {
+      fmt::print(stderr, "determinism: two runs differ\n{}\n", first_difference(first, second));
+      passed = false;
+    }
+  }
+  return passed ? kSuccess : kCheckFailed;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, const CommandLine& words, int& status) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand("run", "Run a scenario and print what it took");
+  command->add_option("scenario", arguments->scenario, "Scenario file (YAML)")->required()->type_name("FILE");
+  command->add_option("--format", arguments->format, "table, json or csv")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Format>{
+          {"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}}))
+      ->default_str("table")
+      ->type_name("FORMAT");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "Write the results to this file instead of standard output")
+      ->type_name("FILE");
+  command->add_flag("--check-model", arguments->check_model,
+                    "Hold each result against its closed form; exit with 1 when one is off");
+  command->add_flag("--check-determinism", arguments->check_determinism,
+                    "Run twice and compare the results byte by byte; exit with 1 when they differ");
+  command->add_flag("--simgrid-flows", arguments->simgrid_flows,
+                    "Give every flow to SimGrid instead of the core's own sharing: slower, the same times");
+  command->add_flag("-q,--quiet", arguments->quiet, "No progress line");
+  command->footer(
+      "Example:\n  cnuas-sim run scenarios/two-racks.yaml --format json -o result.json --check-model");
+  command->callback([arguments, &words, &status] { status = run(*arguments, words); });
+}
+
+}  // namespace cnuas::sim

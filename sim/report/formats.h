@@ -1,0 +1,14 @@
+// One function a format; see report().
+#pragma once
+
+#include "sim/report/report.h"
+
+#include <string>
+
+namespace cnuas::sim {
+
+std::string table(const scenarios::Scenario& scenario, const RunResult& result, const Provenance& provenance);
+std::string json(const scenarios::Scenario& scenario, const RunResult& result, const Provenance& provenance);
+std::string csv(const scenarios::Scenario& scenario, const RunResult& result);
+
+}  // namespace cnuas::sim

@@ -1,0 +1,181 @@
+#include "sim/simulator.h"
+
+#include "core/topology/routes.h"
+#include "sim/fluid/fluid_engine.h"
+#include "sim/simgrid/kernel.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace cnuas::sim {
+
+namespace {
+
+std::string describe(const CollectiveCall& call) {
+  return std::string(name(call.collective)) + " " + std::string(name(call.algorithm)) + " " +
+         std::to_string(call.size_bytes) + " B";
+}
+
+// The port model of the GPUs that take part, and whether the fabric is just that: equal ports around one
+// switch.
+struct Model {
+  ccl::PortModel port;
+  bool exact = true;
+};
+
+class Simulation {
+ public:
+  Simulation(const scenarios::Scenario& scenario, const SimulatorOptions& options)
+      : scenario_(scenario),
+        routes_(scenario.fabric),
+        kernel_(scenario.fabric, routes_, scenario.workload.background, scenario.workload.stragglers),
+        engine_(scenario.fabric, routes_, kernel_, scenario.workload.background,
+                FluidOptions{options.simgrid_flows}) {}
+
+  Result<RunResult> run(const std::function<void(const Progress&)>& progress) {
+    for (const WorkItem& item : scenario_.workload.items) {
+      const auto* measurement = std::get_if<Measurement>(&item);
+      progress_.items += measurement ? measurement->calls.size() : 1;
+    }
+    engine_.progress = [&](Picoseconds time, std::uint64_t events) {
+      progress_.time_ps = time;
+      progress_.events = events;
+      progress(progress_);
+    };
+    for (const WorkItem& item : scenario_.workload.items) {
+      if (const auto* measurement = std::get_if<Measurement>(&item)) {
+        for (const CollectiveCall& call : measurement->calls) {
+          announce(describe(call), progress);
+          if (Result<void> done = measure(call); !done) return tl::unexpected<Error>(done.error());
+        }
+      } else {
+        const TrainingStep& step = std::get<TrainingStep>(item);
+        announce("step " + step.name, progress);
+        if (Result<void> done = train(step); !done) return tl::unexpected<Error>(done.error());
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void announce(const std::string& what, const std::function<void(const Progress&)>& progress) {
+    progress_.what = what;
+    progress_.time_ps = 0;
+    progress_.events = 0;
+    progress(progress_);
+    ++progress_.item;
+  }
+
+  Result<void> measure(const CollectiveCall& call) {
+    Result<FluidOutcome> outcome = engine_.run({Phase{call, false}});
+    if (!outcome) return located(outcome.error(), describe(call));
+    CollectiveResult row = base_row(call, outcome->phases[0]);
+    row.events = outcome->events;
+    row.digest = outcome->digest;
+    row.model_applies = row.model_applies && scenario_.workload.background.empty();
+    find_busiest(*outcome, row);
+    result_.collectives.push_back(std::move(row));
+    return {};
+  }
+
+  Result<void> train(const TrainingStep& step) {
+    Result<FluidOutcome> outcome = engine_.run(step.phases);
+    if (!outcome) return located(outcome.error(), "step '" + step.name + "'");
+    StepResult whole{step.name, outcome->time_ps, outcome->compute_ps, {}, outcome->digest};
+    for (std::size_t i = 0; i < step.phases.size(); ++i) {
+      whole.phase_end_ps.emplace_back(i, outcome->phases[i].end_ps);
+      const auto* call = std::get_if<CollectiveCall>(&step.phases[i].work);
+      if (call == nullptr) continue;
+      CollectiveResult row = base_row(*call, outcome->phases[i]);
+      row.events = 2 * outcome->phases[i].messages;
+      row.digest = outcome->digest;
+      row.model_applies = false;  // it waits for computation and shares links with the collectives beside it
+      result_.collectives.push_back(std::move(row));
+    }
+    result_.steps.push_back(std::move(whole));
+    return {};
+  }
+
+  static Result<void> located(Error error, std::string where) {
+    if (error.where.empty()) error.where = std::move(where);
+    return tl::unexpected<Error>(std::move(error));
+  }
+
+  CollectiveResult base_row(const CollectiveCall& call, const FluidOutcome::PhaseOutcome& phase) const {
+    const ccl::Problem problem = problem_of(call);
+    const Model model = port_model(call.ranks);
+    CollectiveResult row;
+    row.call = call;
+    row.canonical = !reduces(call.collective) ||
+                    ccl::fold_guarantee(call.collective, call.algorithm, problem.ranks).canonical;
+    row.time_ps = phase.end_ps - phase.begin_ps;
+    row.wire_bytes = phase.wire_bytes;
+    row.lower_bound_ps = ccl::lower_bound(problem, size_of(call.type), model.port);
+    row.model = ccl::closed_form(problem, size_of(call.type), model.port);
+    row.model_applies = model.exact;
+    return row;
+  }
+
+  // Best case over the ports and routes of those that take part, so that bounds are bounds on any fabric.
+  Model port_model(const std::vector<GpuId>& ranks) const {
+    const Fabric& fabric = scenario_.fabric;
+    Model model;
+    model.port.latency_ps = kNever;
+    std::set<SwitchIndex> switches;
+    const Gpu& first = fabric.gpus[*find_gpu(fabric, ranks.front())];
+    for (const GpuId id : ranks) {
+      const Gpu& gpu = fabric.gpus[*find_gpu(fabric, id)];
+      model.port.rate_bytes_per_s = std::max(model.port.rate_bytes_per_s, gpu.link.payload_bytes_per_s());
+      model.exact = model.exact && gpu.link == first.link;
+      switches.insert(gpu.attached);
+    }
+    model.exact = model.exact && switches.size() == 1;
+    // Links of one kind: any pair will do. Otherwise the two nearest, which bounds every message from below.
+    if (model.exact) {
+      model.port.latency_ps = 2 * first.link.latency_ps + fabric.switches[first.attached].latency_ps;
+      return model;
+    }
+    Picoseconds nearest = kNever;
+    Picoseconds second = kNever;
+    Picoseconds least_switch = kNever;
+    for (const GpuId id : ranks) {
+      const Gpu& gpu = fabric.gpus[*find_gpu(fabric, id)];
+      least_switch = std::min(least_switch, fabric.switches[gpu.attached].latency_ps);
+      second = std::min(second, std::max(nearest, gpu.link.latency_ps));
+      nearest = std::min(nearest, gpu.link.latency_ps);
+    }
+    if (ranks.size() > 1) model.port.latency_ps = nearest + second + least_switch;
+    return model;
+  }
+
+  void find_busiest(const FluidOutcome& outcome, CollectiveResult& row) const {
+    if (outcome.time_ps == 0) return;
+    for (LinkIndex link = 0; link < outcome.link_bytes.size(); ++link) {
+      if (outcome.link_bytes[link] == 0) continue;
+      const double rate = static_cast<double>(link_profile(scenario_.fabric, link).payload_bytes_per_s());
+      const double seconds = static_cast<double>(outcome.time_ps) / static_cast<double>(kSecond);
+      const double utilisation = static_cast<double>(outcome.link_bytes[link]) / rate / seconds;
+      if (utilisation <= row.utilisation) continue;
+      row.utilisation = utilisation;
+      row.busiest_link = link_name(scenario_.fabric, link);
+    }
+  }
+
+  const scenarios::Scenario& scenario_;
+  RouteTable routes_;
+  Kernel kernel_;
+  FluidEngine engine_;
+  Progress progress_;
+  RunResult result_;
+};
+
+}  // namespace
+
+Result<RunResult> simulate(const scenarios::Scenario& scenario, const SimulatorOptions& options,
+                           const std::function<void(const Progress&)>& progress) {
+  return Simulation(scenario, options).run(progress);
+}
+
+}  // namespace cnuas::sim
