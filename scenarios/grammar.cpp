@@ -1,0 +1,48 @@
+#include "scenarios/grammar.h"
+
+#include "scenarios/fabric_grammar.h"
+#include "scenarios/value_forms.h"
+#include "scenarios/workload_grammar.h"
+
+namespace cnuas::scenarios {
+namespace {
+
+constexpr std::string_view kFidelities[] = {"auto", "fluid"};
+constexpr UnavailableWord kFutureFidelities[] = {
+    {"frame", "fidelity 'frame' is not available in this version"},
+};
+constexpr Form kFidelity = {
+    .kind = Kind::word, .what = "a fidelity", .words = kFidelities, .unavailable = kFutureFidelities};
+
+constexpr Form kSeed = {.kind = Kind::integer, .what = "a whole number", .most = INT64_MAX};
+
+constexpr Field kScenarioFields[] = {
+    {"scenario", &kText, true, "Name of the scenario; results carry it."},
+    {"description", &kText, false, "What the scenario is about, in words. Has no influence on the results."},
+    {"seed", &kSeed, false, "Seed of everything that is random. Default: 1."},
+    {"fidelity", &kFidelity, false,
+     "How finely messages are simulated. fluid: every message is a flow that shares the links it crosses. "
+     "auto "
+     "(default): chosen by the size of the problem, and stated in the result."},
+    {"fabric", &kFabric, true, "The machine: racks of GPUs, their switches and the links between them."},
+    {"workload", &kWorkload, true,
+     "What runs on the fabric, one item after the other, each on an idle fabric."},
+    {"background", &kBackground, false, "Flows that share the links with every item of the workload."},
+    {"stragglers", &kStragglers, false, "GPUs that compute slower than the others."},
+};
+constexpr Refusal kRefused[] = {
+    {"faults", "faults need frame fidelity, which this version does not have", "remove 'faults'"},
+};
+constexpr Form kScenario = {.kind = Kind::mapping,
+                            .name = "scenario file",
+                            .what = "a mapping with 'scenario', 'fabric' and 'workload'",
+                            .fields = kScenarioFields,
+                            .refused = kRefused};
+
+}  // namespace
+
+const Form& scenario_form() {
+  return kScenario;
+}
+
+}  // namespace cnuas::scenarios

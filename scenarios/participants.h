@@ -1,0 +1,20 @@
+// GPUs by name, and the ranks of a collective or phase.
+#pragma once
+
+#include "core/topology/fabric.h"
+#include "scenarios/diagnostics.h"
+#include "scenarios/document.h"
+
+#include <optional>
+#include <vector>
+
+namespace cnuas::scenarios {
+
+// The GPU a good node names, if the fabric has it; otherwise an error, with the GPUs there are.
+std::optional<GpuId> read_gpu(const Node& node, const Fabric& fabric, Diagnostics& diagnostics);
+
+// The `ranks` of an item: the first so many GPUs, those listed, or all. Empty when it is not good or an error
+// has been reported (unknown or repeated GPUs, more ranks than GPUs).
+std::vector<GpuId> read_ranks(const Node& item, const Fabric& fabric, Diagnostics& diagnostics);
+
+}  // namespace cnuas::scenarios

@@ -1,0 +1,203 @@
+#include "scenarios/scalar_check.h"
+
+#include "core/topology/gpu_id.h"
+#include "scenarios/similar.h"
+#include "scenarios/units.h"
+#include "scenarios/yaml_syntax.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+namespace cnuas::scenarios {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789";
+
+bool only(std::string_view text, std::string_view set) {
+  return !text.empty() && text.find_first_not_of(set) == std::string_view::npos;
+}
+
+bool leading_zero(std::string_view text) {
+  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
+std::string without_article(std::string_view what) {
+  for (std::string_view article : {"a ", "an "})
+    if (what.starts_with(article)) return std::string(what.substr(article.size()));
+  return std::string(what);
+}
+
+class ScalarCheck {
+ public:
+  ScalarCheck(Node& node, const Form& form, const std::string& subject, Diagnostics& diagnostics)
+      : node_(node), form_(form), subject_(subject), diagnostics_(diagnostics) {}
+
+  void run() {
+    switch (form_.kind) {
+      case Kind::text:
+        return text();
+      case Kind::word:
+        return word();
+      case Kind::integer:
+        return integer();
+      case Kind::fraction:
+        return fraction();
+      case Kind::boolean:
+        return boolean();
+      case Kind::time:
+        return quantity(Quantity::time);
+      case Kind::size:
+        return quantity(Quantity::size);
+      case Kind::rate:
+        return quantity(Quantity::rate);
+      case Kind::gpu:
+        return gpu();
+      case Kind::list:
+      case Kind::mapping:
+      case Kind::choice:
+        return;
+    }
+  }
+
+ private:
+  void error(std::string message, std::string help = {}) {
+    diagnostics_.error(node_.place, std::move(message), std::move(help));
+  }
+  std::string takes() const { return subject_ + " takes " + std::string(form_.what); }
+
+  void text() {
+    const std::string_view type = node_.in_quotes ? std::string_view() : implicit_type(node_.text);
+    if (!type.empty())
+      error(subject_ + " takes text, and YAML reads " + quoted(node_.text) + " as " + std::string(type),
+            "put it in quotes: \"" + node_.text.substr(0, 60) + "\"");
+    else if (node_.text.find_first_not_of(" \t\n") == std::string::npos)
+      error(subject_ + " is empty", "it takes text");
+  }
+
+  void word() {
+    const auto& words = form_.words;
+    if (std::find(words.begin(), words.end(), node_.text) != words.end()) return;
+    for (const UnavailableWord& known : form_.unavailable) {
+      if (known.word != node_.text) continue;
+      if (!known.message.empty()) error(std::string(known.message));
+      return;
+    }
+    const auto near = most_similar(node_.text, words);
+    error("unknown " + without_article(form_.what) + " " + quoted(node_.text),
+          near ? "did you mean '" + std::string(*near) + "'? The names are " + listing(words, "and")
+               : "the names are " + listing(words, "and"));
+  }
+
+  void integer() {
+    const std::string_view text = node_.text;
+    if (node_.in_quotes) {
+      error(takes() + ", and " + quoted(text) + " in quotes is text",
+            only(text, kDigits) ? "remove the quotes" : "");
+    } else if (leading_zero(text) && only(text, kDigits)) {
+      const bool octal = only(text, "01234567");
+      const std::string decimal(text.substr(std::min(text.find_first_not_of('0'), text.size() - 1)));
+      error(quoted(text) + " begins with a zero" + (octal ? ", and YAML 1.1 reads it in base 8" : ""),
+            "write " + decimal + ", without the zero");
+    } else if (!only(text, kDigits)) {
+      error(takes() + ", and this is " + quoted(text), number_help());
+    } else {
+      const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), node_.number);
+      if (code != std::errc{} || node_.number < form_.least || node_.number > form_.most) out_of_range();
+    }
+  }
+
+  std::string number_help() const {
+    const std::string_view text = node_.text;
+    if (text[0] == '-' && only(text.substr(1), kDigits)) return range();
+    if (!implicit_type(text).empty()) return "write it in decimal digits only";
+    return range();
+  }
+
+  std::string range() const {
+    return "from " + std::to_string(form_.least) + " to " + std::to_string(form_.most);
+  }
+
+  void out_of_range() { error(subject_ + " is out of range: " + quoted(node_.text), range()); }
+
+  void fraction() {
+    const std::string_view text = node_.text;
+    const bool decimal = only(text, "0123456789.") && std::count(text.begin(), text.end(), '.') <= 1 &&
+                         text.front() != '.' && text.back() != '.' && !leading_zero(text) && !node_.in_quotes;
+    if (!decimal) {
+      error(takes() + ", and this is " + quoted(text),
+            node_.in_quotes ? "remove the quotes" : "write a decimal number such as 0.5");
+      return;
+    }
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), node_.fraction);
+    if (code != std::errc{} || node_.fraction <= 0 || node_.fraction > 1)
+      error(subject_ + " is out of range: " + quoted(text), "above 0 and at most 1");
+  }
+
+  void boolean() {
+    const bool yes = node_.text == "true";
+    if (!node_.in_quotes && (yes || node_.text == "false")) {
+      node_.number = yes ? 1 : 0;
+      return;
+    }
+    error(takes() + ", and this is " + quoted(node_.text),
+          node_.in_quotes ? "remove the quotes" : "write true or false, in small letters");
+  }
+
+  void quantity(Quantity kind) {
+    // A bare 0 is the one number that would mean the same in every unit, and still is none of them.
+    const auto value = parse_quantity(node_.text, kind);
+    if (!value) {
+      error(value.error().message, value.error().help);
+      return;
+    }
+    node_.number = *value;
+    if (*value < form_.least)
+      error(subject_ + " must be above 0");
+    else if (form_.most > 0 && *value > form_.most)
+      error(subject_ + " is too large: " + quoted(node_.text), "at most " + to_text(form_.most, kind));
+  }
+
+  void gpu() {
+    const std::string_view text = node_.text;
+    const bool hexadecimal = text.starts_with("0x") && only(text.substr(2), "0123456789abcdefABCDEF");
+    const auto id = parse_gpu_id(node_.text);
+    if (hexadecimal && !node_.in_quotes) {
+      error("YAML reads " + quoted(text) + " as a number",
+            id ? "write " + to_string(*id) + ", or put it in quotes" : "write rack/slot, as in 1/3");
+    } else if (!hexadecimal && !rack_and_slot(text)) {
+      error(takes() + ", and this is " + quoted(text));
+    } else if (!id) {
+      error(id.error().message);
+    } else {
+      node_.number = id->value;
+    }
+  }
+
+  bool rack_and_slot(std::string_view text) {
+    const std::size_t slash = text.find('/');
+    if (slash == std::string_view::npos) return false;
+    const std::string_view rack = text.substr(0, slash), slot = text.substr(slash + 1);
+    return only(rack, kDigits) && only(slot, kDigits) && !leading_zero(rack) && !leading_zero(slot);
+  }
+
+  Node& node_;
+  const Form& form_;
+  const std::string& subject_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+bool integer_like(const Node& scalar) {
+  std::string_view text = scalar.text;
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
+  return !scalar.in_quotes && only(text, kDigits);
+}
+
+void check_scalar(Node& scalar, const Form& form, const std::string& subject, Diagnostics& diagnostics) {
+  ScalarCheck(scalar, form, subject, diagnostics).run();
+}
+
+}  // namespace cnuas::scenarios

@@ -1,0 +1,91 @@
+#include "scenarios/sha256.h"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace cnuas::scenarios {
+namespace {
+
+constexpr std::size_t kBlock = 64;
+using State = std::array<std::uint32_t, 8>;
+
+constexpr State kInitial = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                            0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+
+constexpr std::uint32_t kRound[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+// Names and order of the operations as in the standard, section 6.2.2.
+void compress(State& state, std::string_view block) {
+  std::array<std::uint32_t, 64> w;
+  for (std::size_t t = 0; t < 16; ++t) {
+    w[t] = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      w[t] = (w[t] << 8) | static_cast<unsigned char>(block[4 * t + i]);
+  }
+  for (std::size_t t = 16; t < 64; ++t) {
+    const std::uint32_t s0 = std::rotr(w[t - 15], 7) ^ std::rotr(w[t - 15], 18) ^ (w[t - 15] >> 3);
+    const std::uint32_t s1 = std::rotr(w[t - 2], 17) ^ std::rotr(w[t - 2], 19) ^ (w[t - 2] >> 10);
+    w[t] = s1 + w[t - 7] + s0 + w[t - 16];
+  }
+  auto [a, b, c, d, e, f, g, h] = state;
+  for (std::size_t t = 0; t < 64; ++t) {
+    const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
+    const std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRound[t] + w[t];
+    const std::uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
+    const std::uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
+    h = g;
+    g = f;
+    f = e;
+    e = d + t1;
+    d = c;
+    c = b;
+    b = a;
+    a = t1 + t2;
+  }
+  const State sum = {a, b, c, d, e, f, g, h};
+  for (std::size_t i = 0; i < sum.size(); ++i)
+    state[i] += sum[i];
+}
+
+// The bytes that no longer fill a block, a 1 bit, zeros, and the length in bits.
+std::string padded_tail(std::string_view bytes) {
+  std::string tail(bytes.substr(bytes.size() - bytes.size() % kBlock));
+  tail += '\x80';
+  while (tail.size() % kBlock != kBlock - 8)
+    tail += '\0';
+  const std::uint64_t bits = static_cast<std::uint64_t>(bytes.size()) * 8;
+  for (int shift = 56; shift >= 0; shift -= 8)
+    tail += static_cast<char>((bits >> shift) & 0xFF);
+  return tail;
+}
+
+}  // namespace
+
+std::string sha256_hex(std::string_view bytes) {
+  State state = kInitial;
+  std::size_t at = 0;
+  for (; bytes.size() - at >= kBlock; at += kBlock)
+    compress(state, bytes.substr(at, kBlock));
+  const std::string tail = padded_tail(bytes);
+  for (std::size_t i = 0; i < tail.size(); i += kBlock)
+    compress(state, std::string_view(tail).substr(i, kBlock));
+
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string hex;
+  for (std::uint32_t word : state)
+    for (int shift = 28; shift >= 0; shift -= 4)
+      hex += kDigits[(word >> shift) & 0xF];
+  return hex;
+}
+
+}  // namespace cnuas::scenarios
