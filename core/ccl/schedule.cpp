@@ -1,10 +1,17 @@
 #include "core/ccl/schedule.h"
 
 #include "core/ccl/blocks.h"
+#include "core/ccl/bruck.h"
+#include "core/ccl/chain.h"
 #include "core/ccl/direct.h"
+#include "core/ccl/double_tree.h"
+#include "core/ccl/halving_doubling.h"
 #include "core/ccl/one_shot.h"
+#include "core/ccl/pairwise.h"
+#include "core/ccl/recursive_doubling.h"
 #include "core/ccl/ring.h"
 #include "core/ccl/sole_rank.h"
+#include "core/ccl/tree.h"
 
 #include <algorithm>
 #include <array>
@@ -23,14 +30,25 @@ struct Entry {
 
 constexpr Entry kGenerators[] = {
     {Collective::all_reduce, Algorithm::ring, ring_all_reduce},
+    {Collective::all_reduce, Algorithm::chain, chain_all_reduce},
     {Collective::all_reduce, Algorithm::direct, direct_all_reduce},
     {Collective::all_reduce, Algorithm::one_shot, one_shot_all_reduce},
+    {Collective::all_reduce, Algorithm::recursive_doubling, recursive_doubling_all_reduce},
+    {Collective::all_reduce, Algorithm::halving_doubling, halving_doubling_all_reduce},
+    {Collective::all_reduce, Algorithm::tree, tree_all_reduce},
+    {Collective::all_reduce, Algorithm::double_tree, double_tree_all_reduce},
+    {Collective::broadcast, Algorithm::tree, tree_broadcast},
+    {Collective::broadcast, Algorithm::chain, chain_broadcast},
     {Collective::broadcast, Algorithm::direct, direct_broadcast},
     {Collective::all_gather, Algorithm::ring, ring_all_gather},
+    {Collective::all_gather, Algorithm::recursive_doubling, recursive_doubling_all_gather},
     {Collective::all_gather, Algorithm::direct, direct_all_gather},
     {Collective::reduce_scatter, Algorithm::ring, ring_reduce_scatter},
     {Collective::reduce_scatter, Algorithm::direct, direct_reduce_scatter},
+    {Collective::reduce_scatter, Algorithm::halving, halving_reduce_scatter},
+    {Collective::all_to_all, Algorithm::pairwise, pairwise_all_to_all},
     {Collective::all_to_all, Algorithm::direct, direct_all_to_all},
+    {Collective::all_to_all, Algorithm::bruck, bruck_all_to_all},
 };
 
 Generator generator_of(const Problem& problem) {
