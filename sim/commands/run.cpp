@@ -1,3 +1,4 @@
+#include "sim/child_process.h"
 #include "sim/commands/checks.h"
 #include "sim/commands/command.h"
 #include "sim/commands/progress.h"
@@ -8,9 +9,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 namespace cnuas::sim {
 
 namespace {
@@ -30,34 +28,13 @@ void print_failure(const Error& error) {
 }
 
 // A simulation can run once per process, and a second run in the same process could hide what the first left
-// behind: so the second opinion comes from a child. Returns its report, "" if it failed.
-std::string run_in_child(const scenarios::Scenario& scenario, const RunArguments& arguments,
-                         const Provenance& provenance) {
-  int ends[2];
-  if (pipe(ends) != 0) return {};
-  const pid_t child = fork();
-  if (child < 0) return {};
-  if (child == 0) {
-    close(ends[0]);
+// behind: so the second opinion comes from a child.
+Result<std::string> run_in_child(const scenarios::Scenario& scenario, const RunArguments& arguments,
+                                 const Provenance& provenance) {
+  return in_child_process([&]() -> std::string {
     const Result<RunResult> result = simulate(scenario, {arguments.simgrid_flows}, [](const Progress&) {});
-    const std::string text = result ? report(scenario, *result, provenance, Format::json) : std::string();
-    std::size_t written = 0;
-    while (written < text.size()) {
-      const ssize_t n = write(ends[1], text.data() + written, text.size() - written);
-      if (n <= 0) break;
-      written += static_cast<std::size_t>(n);
-    }
-    _exit(written == text.size() ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string text;
-  char buffer[1 << 16];
-  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<std::size_t>(n));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status == 0 ? text : std::string();
+    return result ? report(scenario, *result, provenance, Format::json) : result.error().message;
+  });
 }
 
 // The first line in which two texts differ, for the message.
@@ -77,7 +54,7 @@ int run(const RunArguments& arguments, const CommandLine& words) {
   const std::optional<scenarios::Scenario> scenario = load(arguments.scenario, status);
   if (!scenario) return status;
   const Provenance provenance{quoted(words)};
-  std::string second;
+  Result<std::string> second;
   if (arguments.check_determinism) second = run_in_child(*scenario, arguments, provenance);
 
   Result<RunResult> result;
@@ -102,10 +79,13 @@ int run(const RunArguments& arguments, const CommandLine& words) {
   }
   if (arguments.check_determinism) {
     const std::string first = report(*scenario, *result, provenance, Format::json);
-    if (first == second) {
+    if (!second) {
+      print_error("the second run failed: " + second.error().message);
+      passed = false;
+    } else if (first == *second) {
       fmt::print(stderr, "determinism: two runs gave the same {} bytes\n", first.size());
     } else {
-      fmt::print(stderr, "determinism: two runs differ\n{}\n", first_difference(first, second));
+      fmt::print(stderr, "determinism: two runs differ\n{}\n", first_difference(first, *second));
       passed = false;
     }
   }
