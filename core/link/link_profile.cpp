@@ -19,11 +19,11 @@ LinkProfile port_of(std::uint64_t links, std::uint64_t gigabytes_per_s_per_link)
 
 std::uint64_t LinkProfile::payload_bytes_per_s() const {
   if (!packets) return bandwidth_bytes_per_s;
-  // Split so that the product cannot overflow: rates reach 10^19, packets some hundred bytes.
   const std::uint64_t payload = packets->max_payload_bytes();
-  const std::uint64_t wire = packets->wire_bytes(payload);
-  if (wire == 0) return bandwidth_bytes_per_s;
-  return bandwidth_bytes_per_s / wire * payload + bandwidth_bytes_per_s % wire * payload / wire;
+  if (payload == 0) return 0;
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<Wide>(bandwidth_bytes_per_s) * payload /
+                                    packets->wire_bytes(payload));
 }
 
 const std::vector<LinkPreset>& link_presets() {

@@ -23,7 +23,8 @@ struct PacketFormat {
   constexpr std::uint64_t max_payload_bytes() const {
     return static_cast<std::uint64_t>(flit_bytes) * max_data_flits;
   }
-  // Bytes on the wire for a payload: whole flits, and a header for every packet. 0 for 0.
+  // Bytes on the wire for a payload: whole flits, and a header for every packet. 0 for 0. Precondition: flits
+  // and packets hold at least a byte.
   constexpr std::uint64_t wire_bytes(std::uint64_t payload_bytes) const {
     const std::uint64_t data_flits = (payload_bytes + flit_bytes - 1) / flit_bytes;
     const std::uint64_t packets = (data_flits + max_data_flits - 1) / max_data_flits;
@@ -39,7 +40,7 @@ struct LinkProfile {
   std::optional<PacketFormat> packets;      // none: a pure pipe
 
   // Payload bytes a second of a long transfer, full packets only: the raw rate of a pure pipe, 16/17 of it
-  // for NVLink.
+  // for NVLink, 0 when packets hold no data.
   std::uint64_t payload_bytes_per_s() const;
   constexpr bool operator==(const LinkProfile&) const = default;
 };
