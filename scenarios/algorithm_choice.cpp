@@ -3,6 +3,7 @@
 #include "scenarios/similar.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 namespace cnuas::scenarios {
@@ -15,36 +16,35 @@ std::string available(ccl::Collective collective) {
   return std::string(ccl::name(collective)) + " has " + listing(names, "and");
 }
 
-// Nothing: an error has been reported.
-std::optional<AlgorithmChoice> read_one(const Node& word, ccl::Collective collective,
-                                        Diagnostics& diagnostics) {
-  if (word.text == "auto") return AlgorithmChoice{};
+// Appends what the word means; false: an error has been reported.
+bool read_one(const Node& word, ccl::Collective collective, std::vector<AlgorithmChoice>& choices,
+              Diagnostics& diagnostics) {
   const std::optional<ccl::Algorithm> algorithm = ccl::parse_algorithm(word.text);
   const auto offered = ccl::algorithms_of(collective);
-  if (algorithm && std::find(offered.begin(), offered.end(), *algorithm) != offered.end())
-    return AlgorithmChoice{*algorithm};
-  if (algorithm)
+  const bool has_it = algorithm && std::find(offered.begin(), offered.end(), *algorithm) != offered.end();
+  if (word.text != "auto" && !has_it) {
     diagnostics.error(word.place,
-                      std::string(ccl::name(collective)) + " has no algorithm " + quoted(word.text),
+                      algorithm
+                          ? std::string(ccl::name(collective)) + " has no algorithm " + quoted(word.text)
+                          : "algorithm " + quoted(word.text) + " is not available in this version",
                       available(collective));
-  else
-    diagnostics.error(word.place, "algorithm " + quoted(word.text) + " is not available in this version",
-                      available(collective));
-  return std::nullopt;
+    return false;
+  }
+  if (std::find(choices.begin(), choices.end(), algorithm) != choices.end()) {
+    diagnostics.error(word.place, "algorithm " + quoted(word.text) + " is listed twice",
+                      "remove one of them");
+    return false;
+  }
+  choices.push_back(algorithm);
+  return true;
 }
 
-std::vector<AlgorithmChoice> read_list(const Node& list, ccl::Collective collective,
-                                       Diagnostics& diagnostics) {
+std::vector<AlgorithmChoice> read_words(std::span<const Node> words, ccl::Collective collective,
+                                        Diagnostics& diagnostics) {
   std::vector<AlgorithmChoice> choices;
   bool complete = true;
-  for (const Node& item : list.items) {
-    const auto choice = read_one(item, collective, diagnostics);
-    const bool twice = choice && std::find(choices.begin(), choices.end(), *choice) != choices.end();
-    if (twice)
-      diagnostics.error(item.place, "algorithm " + quoted(item.text) + " is listed twice", "remove one");
-    complete &= choice && !twice;
-    if (choice) choices.push_back(*choice);
-  }
+  for (const Node& word : words)
+    complete &= read_one(word, collective, choices, diagnostics);
   return complete ? choices : std::vector<AlgorithmChoice>{};
 }
 
@@ -74,13 +74,12 @@ std::vector<AlgorithmChoice> read_algorithms(const Node& item, ccl::Collective c
   if (!item.has(key)) return {AlgorithmChoice{}};
   const Node* node = item.get(key);
   if (!node) return {};
-  if (node->kind == Node::Kind::list) return read_list(*node, collective, diagnostics);
+  if (node->kind == Node::Kind::list) return read_words(node->items, collective, diagnostics);
   if (node->text == "all") {
     const auto offered = ccl::algorithms_of(collective);
     return {offered.begin(), offered.end()};
   }
-  const auto choice = read_one(*node, collective, diagnostics);
-  return choice ? std::vector<AlgorithmChoice>{*choice} : std::vector<AlgorithmChoice>{};
+  return read_words({node, 1}, collective, diagnostics);
 }
 
 ccl::PortModel port_model(const Fabric& fabric, const RouteTable& routes, const std::vector<GpuId>& ranks) {

@@ -79,20 +79,24 @@ class Checker {
   }
 
   void check_choice(Node& node, const Form& choice, const std::string& subject, const Place& key) {
-    if (const Form* form = pick(choice, node)) {
+    const Form* form = pick(choice, node);
+    const bool by_key = std::any_of(choice.cases.begin(), choice.cases.end(),
+                                    [](const Case& option) { return !option.key.empty(); });
+    if (!form && node.kind == Node::Kind::scalar) form = scalar_case(choice);
+    if (form && node.kind == Node::Kind::scalar) {
+      Form shown = *form;  // a message about this case should name the other ones too
+      if (shown.kind != Kind::word) shown.what = choice.what;
+      check_scalar(node, shown, subject, diagnostics_);
+    } else if (form) {
       check_form(node, *form, subject, key);
-    } else if (node.kind == Node::Kind::mapping &&
-               std::any_of(choice.cases.begin(), choice.cases.end(),
-                           [](const Case& c) { return !c.key.empty(); })) {
+    } else if (node.kind == Node::Kind::mapping && by_key) {
       undecided(node, choice);
-    } else if (node.kind == Node::Kind::scalar && choice.cases.size() > 0 && scalar_case(choice)) {
-      check_scalar(node, *scalar_case(choice), subject, diagnostics_);
     } else {
       wrong_kind(node, choice, subject, key);
     }
   }
 
-  // For a scalar that no case takes: the integer, so that its message says what is wrong with the number.
+  // For a scalar that no case takes: the integer, so that the message says what is wrong with the number.
   static const Form* scalar_case(const Form& choice) {
     for (const Case& option : choice.cases)
       if (option.form->kind == Kind::integer) return option.form;
@@ -140,10 +144,9 @@ class Checker {
     for (const Field& field : form.fields) {
       const bool meant = std::find(misspelt.begin(), misspelt.end(), field.key) != misspelt.end();
       if (field.required && !node.has(field.key) && !meant)
-        diagnostics_.error(key, "missing key '" + std::string(field.key) + "'" + in(form),
-                           field.form->kind == Kind::word || field.form->kind == Kind::text
-                               ? std::string(field.description)
-                               : "it takes " + std::string(field.form->what));
+        diagnostics_.error(
+            key, "missing key '" + std::string(field.key) + "'" + in(form),
+            std::string(field.description) + " It takes " + std::string(field.form->what) + ".");
     }
     for (const Alternative& pair : form.alternatives)
       check_alternative(node, pair, form, key, misspelt);

@@ -76,8 +76,10 @@ std::vector<Diagnostic> Diagnostics::take() {
 
 std::string format(const Diagnostic& diagnostic) {
   std::string text = printable(diagnostic.file);
-  if (diagnostic.line > 0)
-    text += ":" + std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column);
+  if (diagnostic.line > 0) {
+    text += ':' + std::to_string(diagnostic.line);
+    text += ':' + std::to_string(diagnostic.column);
+  }
   text += diagnostic.severity == Severity::error ? ": error: " : ": warning: ";
   text += diagnostic.message + "\n";
   if (!diagnostic.source.empty() && diagnostic.column > 0)

@@ -68,8 +68,7 @@ class ExplicitFabric {
   void warn_of_idle_settings(const Node& item) {
     for (const char* key : {"rack", "first_slot", "link"})
       if (item.has(key))
-        diagnostics_.warning(item.key_place(key),
-                             "'" + std::string(key) + "' has no effect at a switch without GPUs",
+        diagnostics_.warning(item.key_place(key), quoted(key) + " has no effect at a switch without GPUs",
                              "'gpus: N' gives the switch GPUs");
   }
 

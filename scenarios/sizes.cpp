@@ -31,10 +31,11 @@ std::uint64_t read_size(const Node& node, ccl::DataType type, Diagnostics& diagn
 std::vector<std::uint64_t> progression(std::uint64_t from, std::uint64_t to, std::uint64_t factor,
                                        std::uint64_t step) {
   std::vector<std::uint64_t> sizes;
-  for (std::uint64_t size = from; size <= to && sizes.size() <= static_cast<std::size_t>(kMostSizes);) {
+  for (std::uint64_t size = from; sizes.size() <= static_cast<std::size_t>(kMostSizes);) {
     sizes.push_back(size);
-    size = factor > 0 ? size * factor : size + step;  // at most 2^50 * 10^6 < 2^70: cut off below
-    if (factor > 0 && sizes.back() > to / factor) break;
+    const bool last = factor > 0 ? size > to / factor : step > to - size;
+    if (last) break;
+    size = factor > 0 ? size * factor : size + step;
   }
   return sizes;
 }

@@ -66,7 +66,8 @@ inline constexpr std::string_view kToText =
 inline constexpr Field kFactorRangeFields[] = {
     {"from", &kSize, true, kFromText},
     {"to", &kSize, true, kToText},
-    {"factor", &kFactor, true, "What each size is multiplied with to give the next, at least 2."},
+    {"factor", &kFactor, true,
+     "What each size is multiplied with to give the next, at least 2. Or 'step': what is added to it."},
 };
 inline constexpr Refusal kFactorRangeRefused[] = {
     {"step", "a range of sizes grows by 'factor' or by 'step', not by both", "remove one of them"}};
