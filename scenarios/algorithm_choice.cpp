@@ -1,5 +1,6 @@
 #include "scenarios/algorithm_choice.h"
 
+#include "core/ccl/select.h"
 #include "scenarios/similar.h"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ std::vector<AlgorithmChoice> read_words(std::span<const Node> words, ccl::Collec
   std::vector<AlgorithmChoice> choices;
   bool complete = true;
   for (const Node& word : words)
-    complete &= read_one(word, collective, choices, diagnostics);
+    complete &= word.good && read_one(word, collective, choices, diagnostics);
   return complete ? choices : std::vector<AlgorithmChoice>{};
 }
 
@@ -72,9 +73,9 @@ std::vector<AlgorithmChoice> read_algorithms(const Node& item, ccl::Collective c
                                              Diagnostics& diagnostics) {
   const char* key = item.has("algorithms") ? "algorithms" : "algorithm";
   if (!item.has(key)) return {AlgorithmChoice{}};
-  const Node* node = item.get(key);
-  if (!node) return {};
+  const Node* node = item.find(key);
   if (node->kind == Node::Kind::list) return read_words(node->items, collective, diagnostics);
+  if (!node->good) return {};
   if (node->text == "all") {
     const auto offered = ccl::algorithms_of(collective);
     return {offered.begin(), offered.end()};
@@ -92,26 +93,14 @@ ccl::PortModel port_model(const Fabric& fabric, const RouteTable& routes, const 
   return port;
 }
 
-ccl::Algorithm fastest(const CollectiveCall& call, const ccl::PortModel& port) {
-  const auto offered = ccl::algorithms_of(call.collective);
-  ccl::Algorithm best = offered.front();
-  Picoseconds least = kNever;
-  for (ccl::Algorithm algorithm : offered) {
-    ccl::Problem problem;
-    problem.collective = call.collective;
-    problem.algorithm = algorithm;
-    problem.ranks = static_cast<ccl::Rank>(call.ranks.size());
-    problem.count = call.size_bytes / ccl::size_of(call.type);
-    problem.root = call.root;
-    problem.chunks = call.chunks > 0
-                         ? call.chunks
-                         : ccl::default_chunks(call.collective, algorithm, problem.ranks, call.size_bytes);
-    const Picoseconds time = ccl::closed_form(problem, ccl::size_of(call.type), port).time_ps;
-    if (time >= least) continue;
-    least = time;
-    best = algorithm;
-  }
-  return best;
+Result<ccl::Algorithm> fastest(const CollectiveCall& call, const ccl::PortModel& port) {
+  ccl::Problem problem;
+  problem.collective = call.collective;
+  problem.ranks = static_cast<ccl::Rank>(call.ranks.size());
+  problem.count = call.size_bytes / ccl::size_of(call.type);
+  problem.root = call.root;
+  problem.chunks = call.chunks;
+  return ccl::select(problem, ccl::size_of(call.type), port, false);
 }
 
 }  // namespace cnuas::scenarios

@@ -3,6 +3,7 @@
 
 #include "core/ccl/collective.h"
 #include "core/ccl/cost.h"
+#include "core/engine/error.h"
 #include "core/topology/routes.h"
 #include "core/workload/workload.h"
 #include "scenarios/diagnostics.h"
@@ -26,7 +27,8 @@ std::vector<AlgorithmChoice> read_algorithms(const Node& item, ccl::Collective c
 // way between any two. Precondition: all are in the fabric.
 ccl::PortModel port_model(const Fabric& fabric, const RouteTable& routes, const std::vector<GpuId>& ranks);
 
-// The algorithm with the least estimated time for a call whose other settings are made.
-ccl::Algorithm fastest(const CollectiveCall& call, const ccl::PortModel& port);
+// The algorithm with the least estimated time for a call whose other settings are made. Errors: those of
+// ccl::select.
+Result<ccl::Algorithm> fastest(const CollectiveCall& call, const ccl::PortModel& port);
 
 }  // namespace cnuas::scenarios

@@ -16,6 +16,7 @@ std::vector<std::string_view> keys_of(const Form& mapping) {
   return keys;
 }
 
+// "in switch"
 std::string in(const Form& mapping) {
   return " in " + std::string(mapping.name);
 }
@@ -66,7 +67,7 @@ class Checker {
     } else if (form.kind == Kind::list) {
       check_list(node, form, subject, key);
     } else {
-      check_scalar(node, form, subject, diagnostics_);
+      check_scalar(node, form, subject, {}, diagnostics_);
     }
   }
 
@@ -84,9 +85,7 @@ class Checker {
                                     [](const Case& option) { return !option.key.empty(); });
     if (!form && node.kind == Node::Kind::scalar) form = scalar_case(choice);
     if (form && node.kind == Node::Kind::scalar) {
-      Form shown = *form;  // a message about this case should name the other ones too
-      if (shown.kind != Kind::word) shown.what = choice.what;
-      check_scalar(node, shown, subject, diagnostics_);
+      check_scalar(node, *form, subject, choice.what, diagnostics_);
     } else if (form) {
       check_form(node, *form, subject, key);
     } else if (node.kind == Node::Kind::mapping && by_key) {
@@ -110,16 +109,15 @@ class Checker {
       keys.push_back(option.key);
     for (const Entry& entry : node.entries) {
       if (const auto near = most_similar(entry.key, keys)) {
-        diagnostics_.error(entry.key_place,
-                           "unknown key " + quoted(entry.key) + " in " + std::string(choice.what),
+        diagnostics_.error(entry.key_place, "unknown key " + quoted(entry.key) + in(choice),
                            "a key with a similar name exists: '" + std::string(*near) + "'");
         return;
       }
     }
     std::string names;
     for (std::string_view key : keys)
-      names += (names.empty() ? "'" : " or '") + std::string(key) + "'";
-    diagnostics_.error(node.place, std::string(choice.what) + " needs the key " + names);
+      names += (names.empty() ? "" : " or ") + quoted(key);
+    if (!node.incomplete) diagnostics_.error(node.place, "missing key " + names + in(choice));
   }
 
   void check_list(Node& node, const Form& form, const std::string& subject, const Place& key) {
@@ -141,15 +139,29 @@ class Checker {
     std::vector<std::string_view> misspelt;
     for (Entry& entry : node.entries)
       check_entry(node, entry, form, misspelt);
-    for (const Field& field : form.fields) {
-      const bool meant = std::find(misspelt.begin(), misspelt.end(), field.key) != misspelt.end();
-      if (field.required && !node.has(field.key) && !meant)
-        diagnostics_.error(
-            key, "missing key '" + std::string(field.key) + "'" + in(form),
-            std::string(field.description) + " It takes " + std::string(field.form->what) + ".");
-    }
+    if (node.incomplete) return;
+    report_missing(node, form, key, misspelt);
     for (const Alternative& pair : form.alternatives)
       check_alternative(node, pair, form, key, misspelt);
+  }
+
+  // All of them at once: a mapping of the wrong kind lacks everything.
+  void report_missing(const Node& node, const Form& form, const Place& key,
+                      const std::vector<std::string_view>& misspelt) {
+    std::vector<const Field*> missing;
+    for (const Field& field : form.fields) {
+      const bool meant = std::find(misspelt.begin(), misspelt.end(), field.key) != misspelt.end();
+      if (field.required && !node.has(field.key) && !meant) missing.push_back(&field);
+    }
+    if (missing.empty()) return;
+    std::string names = quoted(missing.front()->key);
+    for (std::size_t i = 1; i < missing.size(); ++i)
+      names += (i + 1 == missing.size() ? " and " : ", ") + quoted(missing[i]->key);
+    const Field& first = *missing.front();
+    const std::string help =
+        std::string(first.description) + " It takes " + std::string(first.form->what) + ".";
+    diagnostics_.error(key, (missing.size() > 1 ? "missing keys " : "missing key ") + names + in(form),
+                       missing.size() > 1 ? "" : help);
   }
 
   void check_entry(const Node& mapping, Entry& entry, const Form& form,
@@ -163,6 +175,7 @@ class Checker {
     for (const Refusal& refusal : form.refused) {
       if (refusal.key != entry.key) continue;
       diagnostics_.error(entry.key_place, std::string(refusal.message), std::string(refusal.help));
+      if (const auto near = most_similar(entry.key, keys_of(form))) misspelt.push_back(*near);
       return;
     }
     const std::vector<std::string_view> keys = keys_of(form);
@@ -194,7 +207,7 @@ class Checker {
 }  // namespace
 
 void check(Node& root, const Form& form, Diagnostics& diagnostics) {
-  Checker(diagnostics).check(root, form, "the file", root.place);
+  Checker(diagnostics).check(root, form, "the file", root.kind == Node::Kind::mapping ? Place{} : root.place);
 }
 
 }  // namespace cnuas::scenarios

@@ -1,6 +1,5 @@
 #include "scenarios/collective_section.h"
 
-#include "scenarios/algorithm_choice.h"
 #include "scenarios/participants.h"
 #include "scenarios/sizes.h"
 #include "scenarios/units.h"
@@ -96,12 +95,25 @@ std::vector<CollectiveCall> CollectiveReader::read(const Node& item) {
   }
   if (!take_ranks(sizes.size() * algorithms.size(), call.ranks.size(), collective->place)) return {};
 
+  return expand(call, sizes, algorithms, item);
+}
+
+std::vector<CollectiveCall> CollectiveReader::expand(CollectiveCall call,
+                                                     const std::vector<std::uint64_t>& sizes,
+                                                     const std::vector<AlgorithmChoice>& algorithms,
+                                                     const Node& item) {
   const ccl::PortModel port = port_model(fabric_, routes_, call.ranks);
   std::vector<CollectiveCall> calls;
   for (std::uint64_t size : sizes) {
     call.size_bytes = size;
     for (const AlgorithmChoice& choice : algorithms) {
-      call.algorithm = choice ? *choice : fastest(call, port);
+      const Result<ccl::Algorithm> algorithm = choice ? Result<ccl::Algorithm>(*choice) : fastest(call, port);
+      if (!algorithm) {
+        diagnostics_.error(item.key_place("collective"),
+                           "no algorithm can be chosen: " + algorithm.error().message);
+        return {};
+      }
+      call.algorithm = *algorithm;
       calls.push_back(call);
     }
   }

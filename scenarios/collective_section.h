@@ -3,6 +3,7 @@
 
 #include "core/topology/routes.h"
 #include "core/workload/workload.h"
+#include "scenarios/algorithm_choice.h"
 #include "scenarios/diagnostics.h"
 #include "scenarios/document.h"
 
@@ -28,6 +29,9 @@ class CollectiveReader {
   bool take_ranks(std::uint64_t calls, std::uint64_t ranks, const Place& place);
 
  private:
+  std::vector<CollectiveCall> expand(CollectiveCall call, const std::vector<std::uint64_t>& sizes,
+                                     const std::vector<AlgorithmChoice>& algorithms, const Node& item);
+
   const Fabric& fabric_;
   const RouteTable& routes_;
   Diagnostics& diagnostics_;

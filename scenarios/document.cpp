@@ -35,6 +35,9 @@ class Builder final : public YAML::EventHandler {
 
   std::optional<Node> take() { return std::move(root_); }
 
+  // Where the list or mapping begins that was open last.
+  const Place* innermost() const { return open_.empty() ? nullptr : &open_.back().node.place; }
+
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ == 0) return;
     abandon(place_at(mark, 1), "a second document begins here",
@@ -188,7 +191,7 @@ class Builder final : public YAML::EventHandler {
     parent.duplicate = before != nullptr;
     if (node.kind == Node::Kind::null) abandon(node.place, "a key is missing here", "write 'key: value'");
     if (node.text == "<<" && !node.in_quotes) {
-      parent.duplicate = true;  // left out of the tree, so that it is not an unknown key as well
+      parent.duplicate = parent.node.incomplete = true;  // left out, so that it is not an unknown key as well
       diagnostics_.error(node.place, "merge keys ('<<') are not used in scenarios", "repeat the settings");
     } else if (before) {
       const int line = parent.node.key_place(node.text).line;
@@ -216,6 +219,24 @@ class ViewBuffer final : public std::streambuf {
   }
 };
 
+void report_syntax(const YAML::Exception& exception, const SourceText& source, const Builder& builder,
+                   Diagnostics& diagnostics) {
+  const int line = exception.mark.line;
+  const std::string_view text = source.line(line + 1);
+  const std::size_t tab = text.substr(0, text.find_first_not_of(" \t")).find('\t');
+  const Place place = line < 0 ? Place{} : source.place(source.offset(line, exception.mark.column), 1);
+  const SyntaxMessage message = explain_syntax(exception.msg);
+  if (line >= 0 && tab != std::string_view::npos)
+    diagnostics.error(source.place(source.offset(line, static_cast<int>(tab)), 1), "a tab in the indentation",
+                      "YAML is indented with spaces");
+  else if (message.about_bracket && builder.innermost())
+    diagnostics.error(
+        *builder.innermost(), message.message,
+        "it is missed in line " + std::to_string(place.line) + ", column " + std::to_string(place.column));
+  else
+    diagnostics.error(place, message.message, message.help);
+}
+
 // Errors are reported; true when the parse came to its end.
 bool parse(const SourceText& source, Builder& builder, Diagnostics& diagnostics) {
   ViewBuffer buffer(source.text());
@@ -228,10 +249,7 @@ bool parse(const SourceText& source, Builder& builder, Diagnostics& diagnostics)
   } catch (const Abandoned&) {
     return false;
   } catch (const YAML::Exception& exception) {
-    const bool placed = exception.mark.line >= 0;
-    const std::size_t at = source.offset(exception.mark.line, exception.mark.column);
-    const SyntaxMessage message = explain_syntax(exception.msg);
-    diagnostics.error(placed ? source.place(at, 1) : Place{}, message.message, message.help);
+    report_syntax(exception, source, builder, diagnostics);
     return false;
   } catch (const std::exception& exception) {
     diagnostics.error(Place{}, "cannot be read as YAML: " + std::string(exception.what()));

@@ -24,6 +24,8 @@ struct Node {
   std::vector<Node> items;     // of a list
   std::vector<Entry> entries;  // of a mapping, in file order, keys unique
 
+  bool incomplete = false;  // of a mapping: something of it was refused and left out
+
   // Filled in by check(): whether this and all below it are what the grammar asks for, and the value of a
   // scalar: picoseconds, bytes, bytes a second, an integer, 0 or 1, a GPU ID; or a fraction.
   bool good = false;

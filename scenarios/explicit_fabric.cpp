@@ -27,13 +27,20 @@ class ExplicitFabric {
     if (!node_.good || diagnostics_.errors() != before) return std::nullopt;
     std::sort(fabric_.gpus.begin(), fabric_.gpus.end(),
               [](const Gpu& a, const Gpu& b) { return a.id < b.id; });
+    if (fabric_.gpus.empty()) {
+      diagnostics_.error(node_.key_place("switches"), "no switch has GPUs",
+                         "add for example 'rack: 1, gpus: 8' to one of them");
+      return std::nullopt;
+    }
     if (const Result<void> valid = validate(fabric_); !valid) {
       const Error& error = valid.error();
       const std::string_view key =
           error.code == ErrorCode::unreachable && node_.has("links") ? "links" : "switches";
-      diagnostics_.error(node_.key_place(key),
-                         error.where.empty() ? error.message : error.where + ": " + error.message,
-                         error.code == ErrorCode::unreachable ? "add the missing entry to 'links'" : "");
+      diagnostics_.error(
+          node_.key_place(key), error.where.empty() ? error.message : error.where + ": " + error.message,
+          error.code == ErrorCode::unreachable
+              ? "add to 'links' for example {between: [leaf1, leaf2], bandwidth: 400 GB/s, latency: 1 us}"
+              : "");
       return std::nullopt;
     }
     return std::move(fabric_);

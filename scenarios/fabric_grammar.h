@@ -52,9 +52,10 @@ inline constexpr Form kPlainLink = {
     .kind = Kind::mapping, .name = "link", .what = "a mapping", .fields = kPlainLinkFields};
 
 inline constexpr Case kLinkCases[] = {{&kPreset}, {&kPresetLink, "preset"}, {&kPlainLink}};
-inline constexpr Form kLink = {.kind = Kind::choice,
-                               .what = "a link preset, or a mapping with 'bandwidth' and 'latency'",
-                               .cases = kLinkCases};
+inline constexpr Form kLink = {
+    .kind = Kind::choice,
+    .what = "a link preset, or a mapping such as {bandwidth: 450 GB/s, latency: 500 ns}",
+    .cases = kLinkCases};
 
 // --- switch, hosts ---
 
@@ -70,16 +71,20 @@ inline constexpr Field kSwitchFields[] = {
      "Whether switches reduce: not at all (none, the default), in the order of ranks, or as contributions "
      "arrive."},
 };
-inline constexpr Form kSwitch = {
-    .kind = Kind::mapping, .name = "switch", .what = "a mapping with 'latency'", .fields = kSwitchFields};
+inline constexpr Form kSwitch = {.kind = Kind::mapping,
+                                 .name = "switch",
+                                 .what = "a mapping such as {latency: 250 ns}",
+                                 .fields = kSwitchFields};
 
 inline constexpr Form kHostsPerRack = {
     .kind = Kind::integer, .what = "a whole number", .least = 1, .most = 256};
 inline constexpr Field kHostsFields[] = {
     {"per_rack", &kHostsPerRack, true, "Hosts of each rack; GPUs are dealt to them in slot order."},
 };
-inline constexpr Form kHosts = {
-    .kind = Kind::mapping, .name = "hosts", .what = "a mapping with 'per_rack'", .fields = kHostsFields};
+inline constexpr Form kHosts = {.kind = Kind::mapping,
+                                .name = "hosts",
+                                .what = "a mapping such as {per_rack: 2}",
+                                .fields = kHostsFields};
 
 // --- racks by number ---
 
@@ -117,7 +122,7 @@ inline constexpr Refusal kRegularFabricRefused[] = {
 };
 inline constexpr Form kRegularFabric = {.kind = Kind::mapping,
                                         .name = "fabric",
-                                        .what = "a mapping with 'gpus_per_rack' and 'link'",
+                                        .what = "a mapping such as {gpus_per_rack: 8, link: nvlink4}",
                                         .fields = kRegularFabricFields,
                                         .refused = kRegularFabricRefused};
 
@@ -137,8 +142,8 @@ inline constexpr Field kExplicitSwitchFields[] = {
      "The link between each of its GPUs and the switch. Default: the fabric's 'link'."},
 };
 inline constexpr Form kExplicitSwitch = {.kind = Kind::mapping,
-                                         .name = "switch of an explicit fabric",
-                                         .what = "a mapping with 'name'",
+                                         .name = "explicit switch",
+                                         .what = "a mapping such as {name: leaf1, rack: 1, gpus: 8}",
                                          .fields = kExplicitSwitchFields};
 inline constexpr Form kExplicitSwitches = {.kind = Kind::list,
                                            .what = "a list of switches",
@@ -167,17 +172,18 @@ inline constexpr Field kPlainCableFields[] = {
     kPlainLinkFields[4],
 };
 inline constexpr Form kPresetCable = {.kind = Kind::mapping,
-                                      .name = "link of an explicit fabric with preset",
+                                      .name = "explicit link with preset",
                                       .what = "a mapping with 'between'",
                                       .fields = kPresetCableFields};
 inline constexpr Form kPlainCable = {.kind = Kind::mapping,
-                                     .name = "link of an explicit fabric",
+                                     .name = "explicit link",
                                      .what = "a mapping with 'between'",
                                      .fields = kPlainCableFields};
 inline constexpr Case kCableCases[] = {{&kPresetCable, "preset"}, {&kPlainCable}};
-inline constexpr Form kCable = {.kind = Kind::choice,
-                                .what = "a mapping with 'between', 'bandwidth' and 'latency'",
-                                .cases = kCableCases};
+inline constexpr Form kCable = {
+    .kind = Kind::choice,
+    .what = "a mapping such as {between: [leaf1, spine], bandwidth: 400 GB/s, latency: 1 us}",
+    .cases = kCableCases};
 inline constexpr Form kCables = {
     .kind = Kind::list, .what = "a list of links", .least = 0, .most = kMostCables, .element = &kCable};
 
@@ -208,7 +214,8 @@ inline constexpr Form kExplicitFabric = {.kind = Kind::mapping,
                                          .refused = kExplicitFabricRefused};
 
 inline constexpr Case kFabricCases[] = {{&kExplicitFabric, "topology", "explicit"}, {&kRegularFabric}};
-inline constexpr Form kFabric = {
-    .kind = Kind::choice, .what = "a mapping with 'gpus_per_rack' and 'link'", .cases = kFabricCases};
+inline constexpr Form kFabric = {.kind = Kind::choice,
+                                 .what = "a mapping such as {gpus_per_rack: 8, link: nvlink4}",
+                                 .cases = kFabricCases};
 
 }  // namespace cnuas::scenarios

@@ -67,7 +67,8 @@ enum class Kind : std::uint8_t {
 
 struct Form {
   Kind kind = Kind::text;
-  std::string_view name = {};  // of a mapping: "switch", as in "unknown key 'latncy' in switch"; unique
+  std::string_view name = {};  // of a mapping, or a choice of mappings by key: "switch", as in "unknown key
+                               // 'latncy' in switch"; unique
   std::string_view what = {};  // "a time such as 350 ns", for messages
   std::int64_t least = 0;
   std::int64_t most = 0;

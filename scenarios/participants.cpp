@@ -35,7 +35,7 @@ std::vector<GpuId> listed_gpus(const Node& list, const Fabric& fabric, Diagnosti
   std::bitset<1 << 16> seen;
   bool complete = true;
   for (const Node& item : list.items) {
-    const std::optional<GpuId> id = read_gpu(item, fabric, diagnostics);
+    const std::optional<GpuId> id = item.good ? read_gpu(item, fabric, diagnostics) : std::nullopt;
     if (id && seen[id->value])
       diagnostics.error(item.place, "GPU " + to_string(*id) + " is listed twice", "every GPU has one rank");
     complete &= id && !seen[id->value];
@@ -57,9 +57,9 @@ std::optional<GpuId> read_gpu(const Node& node, const Fabric& fabric, Diagnostic
 
 std::vector<GpuId> read_ranks(const Node& item, const Fabric& fabric, Diagnostics& diagnostics) {
   if (!item.has("ranks")) return first_gpus(fabric, fabric.gpus.size());
-  const Node* ranks = item.get("ranks");
-  if (!ranks) return {};
+  const Node* ranks = item.find("ranks");
   if (ranks->kind == Node::Kind::list) return listed_gpus(*ranks, fabric, diagnostics);
+  if (!ranks->good) return {};
   const auto count = static_cast<std::size_t>(ranks->number);
   if (count <= fabric.gpus.size()) return first_gpus(fabric, count);
   diagnostics.error(ranks->place,

@@ -31,8 +31,9 @@ std::string without_article(std::string_view what) {
 
 class ScalarCheck {
  public:
-  ScalarCheck(Node& node, const Form& form, const std::string& subject, Diagnostics& diagnostics)
-      : node_(node), form_(form), subject_(subject), diagnostics_(diagnostics) {}
+  ScalarCheck(Node& node, const Form& form, const std::string& subject, std::string_view alternatives,
+              Diagnostics& diagnostics)
+      : node_(node), form_(form), subject_(subject), alternatives_(alternatives), diagnostics_(diagnostics) {}
 
   void run() {
     switch (form_.kind) {
@@ -65,7 +66,9 @@ class ScalarCheck {
   void error(std::string message, std::string help = {}) {
     diagnostics_.error(node_.place, std::move(message), std::move(help));
   }
-  std::string takes() const { return subject_ + " takes " + std::string(form_.what); }
+  std::string takes() const {
+    return subject_ + " takes " + std::string(alternatives_.empty() ? form_.what : alternatives_);
+  }
 
   void text() {
     const std::string_view type = node_.in_quotes ? std::string_view() : implicit_type(node_.text);
@@ -85,9 +88,12 @@ class ScalarCheck {
       return;
     }
     const auto near = most_similar(node_.text, words);
-    error("unknown " + without_article(form_.what) + " " + quoted(node_.text),
-          near ? "did you mean '" + std::string(*near) + "'? The names are " + listing(words, "and")
-               : "the names are " + listing(words, "and"));
+    std::string help = "the names are " + listing(words, "and");
+    if (near)
+      help = "did you mean '" + std::string(*near) + "'? The names are " + listing(words, "and");
+    else if (!alternatives_.empty())
+      help = "it takes " + std::string(alternatives_) + "; the names are " + listing(words, "and");
+    error("unknown " + without_article(form_.what) + " " + quoted(node_.text), help);
   }
 
   void integer() {
@@ -110,9 +116,9 @@ class ScalarCheck {
 
   std::string number_help() const {
     const std::string_view text = node_.text;
-    if (text[0] == '-' && only(text.substr(1), kDigits)) return range();
-    if (!implicit_type(text).empty()) return "write it in decimal digits only";
-    return range();
+    const bool other_digits = !implicit_type(text).empty() && text[0] != '-';
+    if (other_digits) return "write it in decimal digits only";
+    return alternatives_.empty() ? range() : "";
   }
 
   std::string range() const {
@@ -167,9 +173,11 @@ class ScalarCheck {
       error("YAML reads " + quoted(text) + " as a number",
             id ? "write " + to_string(*id) + ", or put it in quotes" : "write rack/slot, as in 1/3");
     } else if (!hexadecimal && !rack_and_slot(text)) {
-      error(takes() + ", and this is " + quoted(text));
+      const bool number = node_.in_quotes && only(text, kDigits);
+      error(takes() + ", and this is " + quoted(text) + (number ? " in quotes" : ""),
+            number && !alternatives_.empty() ? "remove the quotes" : "");
     } else if (!id) {
-      error(id.error().message);
+      error("there cannot be a GPU " + quoted(text) + ": " + id.error().message);
     } else {
       node_.number = id->value;
     }
@@ -185,6 +193,7 @@ class ScalarCheck {
   Node& node_;
   const Form& form_;
   const std::string& subject_;
+  std::string_view alternatives_;
   Diagnostics& diagnostics_;
 };
 
@@ -196,8 +205,9 @@ bool integer_like(const Node& scalar) {
   return !scalar.in_quotes && only(text, kDigits);
 }
 
-void check_scalar(Node& scalar, const Form& form, const std::string& subject, Diagnostics& diagnostics) {
-  ScalarCheck(scalar, form, subject, diagnostics).run();
+void check_scalar(Node& scalar, const Form& form, const std::string& subject, std::string_view alternatives,
+                  Diagnostics& diagnostics) {
+  ScalarCheck(scalar, form, subject, alternatives, diagnostics).run();
 }
 
 }  // namespace cnuas::scenarios

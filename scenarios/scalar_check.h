@@ -13,7 +13,9 @@ namespace cnuas::scenarios {
 bool integer_like(const Node& scalar);
 
 // Reports an error, or fills in number or fraction. Precondition: a scalar, and a form that is not a list,
-// mapping or choice. `subject` names the value in messages: "'racks'".
-void check_scalar(Node& scalar, const Form& form, const std::string& subject, Diagnostics& diagnostics);
+// mapping or choice. `subject` names the value in messages: "'racks'"; `alternatives` is what a choice takes
+// that the form is a case of, or empty.
+void check_scalar(Node& scalar, const Form& form, const std::string& subject, std::string_view alternatives,
+                  Diagnostics& diagnostics);
 
 }  // namespace cnuas::scenarios

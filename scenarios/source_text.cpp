@@ -116,7 +116,9 @@ std::string quoted(std::string_view text) {
   std::size_t end = 0;
   for (int n = 0; n < kMost && end < text.size(); ++n)
     end += std::max<std::size_t>(1, character_length(text.substr(end)));
-  std::string shown = printable(text.substr(0, end));
+  std::string shown(text.substr(0, end));
+  std::replace(shown.begin(), shown.end(), '\n', ' ');
+  shown = printable(shown);
   std::replace(shown.begin(), shown.end(), '\t', ' ');
   return "'" + shown + (end < text.size() ? "...'" : "'");
 }

@@ -80,7 +80,7 @@ const Traits& traits(Quantity quantity) {
   static constexpr Traits kTraits[] = {
       {kTimes, "ps, ns, us, ms or s", "a time", "picoseconds", kLongestTime_ps, "1000 s"},
       {kSizes, "B, KiB, MiB, GiB, TiB (binary) or kB, MB, GB, TB (decimal)", "a size", "bytes",
-       kLargestSize_bytes, "1 PiB"},
+       kLargestSize_bytes, "1024 TiB"},
       {kRates, "GB/s (bytes), GiB/s or Gb/s (bits), likewise with k, M or T", "a rate", "bytes per second",
        kHighestRate_bytes_per_s, "1000 TB/s"},
   };
@@ -117,35 +117,39 @@ struct Decimal {
   std::string_view fraction;  // without zeros at its end
 };
 
+// What is wrong with text that goes on after its digits in a way that no unit does; empty when nothing is.
+std::string_view number_help(std::string_view whole, std::string_view rest) {
+  if (rest.empty()) return {};
+  const bool signed_digit = rest.size() > 1 && (digit(rest[1]) || rest[1] == '-' || rest[1] == '+');
+  if (rest[0] == '_' || rest[0] == ',' || rest[0] == '\'')
+    return "write the number without separators between digits";
+  if ((rest[0] == 'e' || rest[0] == 'E') && signed_digit)
+    return "write the number without an exponent, with a larger or smaller unit";
+  if (whole == "0" && (rest[0] == 'x' || rest[0] == 'X')) return "write a decimal number";
+  return {};
+}
+
+// Takes the number off the front of `text` and leaves the rest, where the unit is.
 tl::expected<Decimal, UnitError> take_decimal(std::string_view text, std::string_view& rest,
                                               const Traits& kind) {
-  const std::string what = quoted(text) + " is not " + std::string(kind.noun);
-  const std::string example = " such as " + std::string(kind.units[1].name);
-  if (text.empty())
-    return refuse(std::string(kind.noun) + " is missing",
-                  "a number and one of the units " + std::string(kind.names));
+  const std::string not_one = quoted(text) + " is not " + std::string(kind.noun);
+  const std::string units = "a decimal number and one of the units " + std::string(kind.names);
+  if (text.empty()) return refuse(std::string(kind.noun) + " is missing", "write " + units);
   if (text[0] == '-') return refuse(quoted(text) + " is negative", std::string(kind.noun) + " counts from 0");
   rest = text;
   Decimal number{take_digits(rest), {}};
-  if (number.whole.empty())
-    return refuse(what, "write a decimal number and one of the units " + std::string(kind.names));
-  const bool point = !rest.empty() && rest[0] == '.';
-  if (point) {
+  if (number.whole.empty()) return refuse(not_one, "write " + units);
+  if (number.whole.size() > 1 && number.whole[0] == '0')
+    return refuse(quoted(text) + " begins with a zero", "write the number without leading zeros");
+  if (!rest.empty() && rest[0] == '.') {
     rest.remove_prefix(1);
     number.fraction = take_digits(rest);
-    if (number.fraction.empty()) return refuse(what, "digits are missing after the decimal point");
+    if (number.fraction.empty()) return refuse(not_one, "digits are missing after the decimal point");
     while (!number.fraction.empty() && number.fraction.back() == '0')
       number.fraction.remove_suffix(1);
   }
-  if (number.whole.size() > 1 && number.whole[0] == '0')
-    return refuse(quoted(text) + " begins with a zero", "write the number without leading zeros");
-  if (!rest.empty() && (rest[0] == '_' || rest[0] == ',' || rest[0] == '\''))
-    return refuse(what, "write the number without separators between digits");
-  const bool exponent = rest.size() > 1 && (rest[0] == 'e' || rest[0] == 'E') &&
-                        (digit(rest[1]) || rest[1] == '-' || rest[1] == '+');
-  if (exponent) return refuse(what, "write the number without an exponent, with a larger or smaller unit");
-  if (rest.size() > 1 && number.whole == "0" && (rest[0] == 'x' || rest[0] == 'X'))
-    return refuse(what, "write a decimal number");
+  const std::string_view help = number_help(number.whole, rest);
+  if (!help.empty()) return refuse(not_one, std::string(help));
   return number;
 }
 
@@ -154,26 +158,41 @@ const Unit* find_unit(std::span<const Unit> units, std::string_view name) {
   return found == units.end() ? nullptr : &*found;
 }
 
+// Units that `name` may have been meant as: the same letters in other cases, and forms common elsewhere.
+std::vector<std::string_view> meant_units(std::string_view name, std::span<const Unit> units) {
+  const auto folded = [](std::string_view text) {
+    std::string lower(text);
+    for (char& c : lower)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return lower;
+  };
+  const std::string given = folded(name);
+  std::vector<std::string> spellings = {given, given + "b", given + "ib"};                   // 64K, 1Mi
+  if (given.ends_with("ps")) spellings.push_back(given.substr(0, given.size() - 2) + "/s");  // Gbps
+  if (given.ends_with("sec")) spellings.push_back(given.substr(0, given.size() - 2));        // nsec
+  if (given == "\xC2\xB5s" || given == "\xCE\xBCs") spellings.push_back("us");               // micro sign, mu
+  // Gbps means bits and GBps bytes: where the cases tell, only the one that fits.
+  const std::string exact =
+      name.ends_with("ps") ? std::string(name.substr(0, name.size() - 2)) + "/s" : std::string();
+  if (const Unit* unit = find_unit(units, exact)) return {unit->name};
+  std::vector<std::string_view> meant;
+  for (const Unit& unit : units)
+    if (std::find(spellings.begin(), spellings.end(), folded(unit.name)) != spellings.end())
+      meant.push_back(unit.name);
+  return meant;
+}
+
 UnitError unknown_unit(std::string_view name, Quantity quantity) {
   const Traits& kind = traits(quantity);
+  const std::string units = "the units here are " + std::string(kind.names);
   for (Quantity other : {Quantity::time, Quantity::size, Quantity::rate})
     if (other != quantity && find_unit(traits(other).units, name))
       return {quoted(name) + " is a unit of " + std::string(traits(other).noun.substr(2)) + ", and this is " +
                   std::string(kind.noun),
-              "the units here are " + std::string(kind.names)};
-  std::vector<std::string_view> names;
-  for (const Unit& unit : kind.units)
-    names.push_back(unit.name);
-  // "GBps" and "Gbps" are common and differ in one letter that matters.
-  std::string spelled(name);
-  if (quantity == Quantity::rate && spelled.size() > 2 && spelled.ends_with("ps"))
-    spelled.replace(spelled.size() - 2, 2, "/s");
-  const Unit* same_meaning = find_unit(kind.units, spelled);
-  const std::optional<std::string_view> near =
-      same_meaning ? std::optional<std::string_view>(same_meaning->name) : most_similar(name, names);
-  std::string help = "the units here are " + std::string(kind.names);
-  if (near) help = "did you mean '" + std::string(*near) + "'? " + help;
-  return {"unknown unit " + quoted(name), help};
+              units};
+  const std::vector<std::string_view> meant = meant_units(name, kind.units);
+  return {"unknown unit " + quoted(name),
+          meant.empty() ? units : "did you mean " + listing(meant) + "? " + units};
 }
 
 // Exact; no value when the result is not whole or does not fit.

@@ -149,12 +149,18 @@ inline constexpr Field kMeasurementFields[] = {
     kRootField,
     kChunksField,
 };
+inline constexpr Refusal kMeasurementRefused[] = {
+    {"step", "a collective of its own is not part of a step", "make two items of it, each with its '- '"},
+    {"phases", "a collective of its own has no phases", "begin the item with 'step: NAME'"},
+    {"overlap", "only phases of a step overlap", "remove 'overlap'"},
+};
 inline constexpr Alternative kMeasurementAlternatives[] = {{"size", "sizes", true},
                                                            {"algorithm", "algorithms", false}};
 inline constexpr Form kMeasurement = {.kind = Kind::mapping,
                                       .name = "collective",
                                       .what = "a mapping with 'collective'",
                                       .fields = kMeasurementFields,
+                                      .refused = kMeasurementRefused,
                                       .alternatives = kMeasurementAlternatives};
 
 inline constexpr Field kOverlapField = {
@@ -165,10 +171,15 @@ inline constexpr Field kComputeFields[] = {
     kRanksField,
     kOverlapField,
 };
+inline constexpr Refusal kComputeRefused[] = {
+    {"collective", "a phase computes or communicates, not both",
+     "make two phases of it; with 'overlap: true' in the first they run side by side"},
+};
 inline constexpr Form kCompute = {.kind = Kind::mapping,
                                   .name = "compute phase",
                                   .what = "a mapping with 'compute'",
-                                  .fields = kComputeFields};
+                                  .fields = kComputeFields,
+                                  .refused = kComputeRefused};
 inline constexpr Field kCollectivePhaseFields[] = {
     kCollectiveField, kAlgorithmField, {"size", &kSize, true, kSizeText},
     kTypeField,       kOperatorField,  kRanksField,
@@ -184,7 +195,10 @@ inline constexpr Form kCollectivePhase = {.kind = Kind::mapping,
                                           .fields = kCollectivePhaseFields,
                                           .refused = kCollectivePhaseRefused};
 inline constexpr Case kPhaseCases[] = {{&kCompute, "compute"}, {&kCollectivePhase, "collective"}};
-inline constexpr Form kPhase = {.kind = Kind::choice, .what = "a phase", .cases = kPhaseCases};
+inline constexpr Form kPhase = {.kind = Kind::choice,
+                                .name = "phase",
+                                .what = "a mapping such as {compute: 250 us}",
+                                .cases = kPhaseCases};
 inline constexpr Form kPhases = {
     .kind = Kind::list, .what = "a list of phases", .least = 1, .most = kMostItems, .element = &kPhase};
 inline constexpr Field kStepFields[] = {
@@ -195,7 +209,10 @@ inline constexpr Form kStep = {
     .kind = Kind::mapping, .name = "step", .what = "a mapping with 'step'", .fields = kStepFields};
 
 inline constexpr Case kItemCases[] = {{&kMeasurement, "collective"}, {&kStep, "step"}};
-inline constexpr Form kItem = {.kind = Kind::choice, .what = "an item of the workload", .cases = kItemCases};
+inline constexpr Form kItem = {.kind = Kind::choice,
+                               .name = "item of the workload",
+                               .what = "a mapping such as {collective: all_reduce, size: 1 MiB}",
+                               .cases = kItemCases};
 inline constexpr Form kWorkload = {.kind = Kind::list,
                                    .what = "a list of collectives and steps, each beginning with '- '",
                                    .least = 1,
@@ -213,7 +230,7 @@ inline constexpr Field kFlowFields[] = {
 };
 inline constexpr Form kFlow = {.kind = Kind::mapping,
                                .name = "background flow",
-                               .what = "a mapping with 'from' and 'to'",
+                               .what = "a mapping such as {from: 1/0, to: 2/0}",
                                .fields = kFlowFields};
 inline constexpr Form kBackground = {
     .kind = Kind::list, .what = "a list of flows", .least = 0, .most = kMostItems, .element = &kFlow};
@@ -226,7 +243,7 @@ inline constexpr Field kStragglerFields[] = {
 };
 inline constexpr Form kStraggler = {.kind = Kind::mapping,
                                     .name = "straggler",
-                                    .what = "a mapping with 'gpu' and 'speed'",
+                                    .what = "a mapping such as {gpu: 1/3, speed: 0.5}",
                                     .fields = kStragglerFields};
 inline constexpr Form kStragglers = {.kind = Kind::list,
                                      .what = "a list of stragglers",

@@ -61,6 +61,41 @@ bool date_like(std::string_view text) {
          text.find('-', 5) != std::string_view::npos && all_of(text, "0123456789-:.TtZz +");
 }
 
+struct KnownSyntaxError {
+  std::string_view yaml;
+  std::string_view message;
+  std::string_view help;
+  bool about_bracket = false;
+};
+constexpr KnownSyntaxError kSyntaxErrors[] = {
+    {"illegal map value", "a ':' cannot stand here",
+     "put a text with ': ' in it in quotes; indent the keys of one mapping alike"},
+    {"illegal map key", "a key cannot stand here",
+     "begin it on a line of its own, indented like its neighbours"},
+    {"illegal block entry", "a '-' cannot stand here",
+     "begin it on a line of its own, indented like its neighbours"},
+    {"end of map not found", "a key, or the end of the mapping, was expected here",
+     "indent the keys of one mapping alike, and write 'key: value'"},
+    {"end of sequence not found", "a '-', or the end of the list, was expected here",
+     "indent the '- ' of one list alike"},
+    {"end of map flow not found", "a ',' or the closing '}' is missing in the mapping that begins here", "",
+     true},
+    {"end of sequence flow not found", "a ',' or the closing ']' is missing in the list that begins here", "",
+     true},
+    {"illegal flow end", "this bracket does not close the one that is open",
+     "a '[' is closed with ']', a '{' with '}'"},
+    {"illegal tab when looking for indentation", "a tab in the indentation", "YAML is indented with spaces"},
+    {"illegal EOF in scalar", "the file ends inside a text in quotes", "close the quote"},
+    {"the referenced anchor is not defined", "the alias has no anchor of its name before it",
+     "define it first, as in '&name value', or write the value out"},
+    {"illegal character in scalar", "this character cannot stand here", "put the text in quotes"},
+    {"unknown token", "this character cannot begin a value", "put the text in quotes"},
+    {"unexpected character in block scalar", "a block text ('|' or '>') begins on the next line",
+     "move the text one line down"},
+    {"illegal document indicator in scalar", "'---' or '...' inside a text", "close the quote before it"},
+    {"YAML major version too large", "this version of YAML is not supported", "remove the line"},
+};
+
 }  // namespace
 
 std::size_t skip_properties(std::string_view text, std::size_t offset) {
@@ -107,41 +142,10 @@ std::string_view implicit_type(std::string_view plain) {
 }
 
 SyntaxMessage explain_syntax(const std::string& yaml_message) {
-  struct Known {
-    std::string_view yaml;
-    std::string_view message;
-    std::string_view help;
-  };
-  static constexpr Known kKnown[] = {
-      {"illegal map value", "a ':' cannot stand here",
-       "put a text with ': ' in it in quotes; indent the keys of one mapping alike"},
-      {"illegal map key", "a key cannot stand here",
-       "begin it on a line of its own, indented like its neighbours"},
-      {"illegal block entry", "a '-' cannot stand here",
-       "begin it on a line of its own, indented like its neighbours"},
-      {"end of map not found", "a key, or the end of the mapping, was expected here",
-       "indent the keys of one mapping alike, and write 'key: value'"},
-      {"end of sequence not found", "a '-', or the end of the list, was expected here",
-       "indent the '- ' of one list alike"},
-      {"end of map flow not found", "a mapping that began with '{' is not closed before this",
-       "close it with '}', and put commas between its keys"},
-      {"end of sequence flow not found", "a list that began with '[' is not closed before this",
-       "close it with ']', and put commas between its elements"},
-      {"illegal flow end", "this bracket closes nothing", "remove it, or open one before it"},
-      {"illegal tab when looking for indentation", "a tab in the indentation",
-       "YAML is indented with spaces"},
-      {"illegal EOF in scalar", "the file ends inside a text in quotes", "close the quote"},
-      {"the referenced anchor is not defined", "the alias has no anchor of its name before it",
-       "define it first, as in '&name value', or write the value out"},
-      {"illegal character in scalar", "this character cannot stand here", "put the text in quotes"},
-      {"unknown token", "this character cannot begin a value", "put the text in quotes"},
-      {"unexpected character in block scalar", "a block text ('|' or '>') begins on the next line",
-       "move the text one line down"},
-      {"illegal document indicator in scalar", "'---' or '...' inside a text", "close the quote before it"},
-  };
-  for (const Known& known : kKnown)
-    if (yaml_message == known.yaml) return {std::string(known.message), std::string(known.help)};
-  return {"YAML syntax error: " + yaml_message, ""};
+  for (const KnownSyntaxError& known : kSyntaxErrors)
+    if (yaml_message == known.yaml)
+      return {std::string(known.message), std::string(known.help), known.about_bracket};
+  return {"YAML syntax error: " + yaml_message, "", false};
 }
 
 }  // namespace cnuas::scenarios

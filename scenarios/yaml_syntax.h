@@ -29,6 +29,7 @@ std::string_view implicit_type(std::string_view plain);
 struct SyntaxMessage {
   std::string message;
   std::string help;
+  bool about_bracket = false;  // belongs where the innermost list or mapping begins
 };
 // yaml-cpp's message, in terms of the file.
 SyntaxMessage explain_syntax(const std::string& yaml_message);
