@@ -18,7 +18,6 @@ FlowNetwork::FlowNetwork(std::vector<std::uint64_t> capacities_bytes_per_s)
     : links_(capacities_bytes_per_s.size()) {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     assert(capacities_bytes_per_s[i] > 0);
-    links_[i].whole_capacity = capacities_bytes_per_s[i];
     links_[i].capacity = static_cast<double>(capacities_bytes_per_s[i]);
   }
 }
@@ -29,7 +28,7 @@ void FlowNetwork::mark_dirty(LinkIndex link) {
   dirty_.push_back(link);
 }
 
-FlowId FlowNetwork::add(const Path& path, std::uint64_t bytes, Picoseconds now) {
+FlowId FlowNetwork::add(const Path& path, std::uint64_t bytes, Picoseconds now, double late_ps) {
   assert(bytes > 0);
   FlowId id = 0;
   if (free_.empty()) {
@@ -45,6 +44,7 @@ FlowId FlowNetwork::add(const Path& path, std::uint64_t bytes, Picoseconds now) 
   flow.remaining = static_cast<double>(bytes);
   flow.rate = 0;
   flow.updated_ps = now;
+  flow.late_ps = late_ps;
   ++flow.version;
   for (std::size_t i = 0; i < path.size(); ++i)
     links_[path[i]].flows.push_back(id);
@@ -68,8 +68,9 @@ void FlowNetwork::remove(FlowId id) {
 
 double FlowNetwork::remaining_bytes(FlowId id, Picoseconds now) const {
   const Flow& flow = flows_[id];
-  const double sent = flow.rate * (static_cast<double>(now - flow.updated_ps) / static_cast<double>(kSecond));
-  return std::max(0.0, flow.remaining - sent);
+  const double elapsed_ps = static_cast<double>(now - flow.updated_ps) - flow.late_ps;
+  const double sent = flow.rate * (elapsed_ps / static_cast<double>(kSecond));
+  return std::clamp(flow.remaining - sent, 0.0, flow.remaining);
 }
 
 bool FlowNetwork::alone(const Flow& flow) const {
@@ -79,30 +80,32 @@ bool FlowNetwork::alone(const Flow& flow) const {
   return true;
 }
 
-void FlowNetwork::set_alone(FlowId id, Picoseconds now, std::vector<Completion>& changed) {
-  Flow& flow = flows_[id];
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  for (std::size_t i = 0; i < flow.path.size(); ++i)
-    least = std::min(least, links_[flow.path[i]].whole_capacity);
-  if (flow.rate == 0) {  // new, and alone from the start: whole numbers are exact
-    flow.rate = static_cast<double>(least);
-    changed.push_back({id, flow.version, now + transmission_ps(flow.bytes, least)});
-  } else {
-    set_rate(id, static_cast<double>(least), now, changed);
-  }
+double FlowNetwork::least_capacity(const Flow& flow) const {
+  double least = links_[flow.path.first].capacity;
+  for (std::size_t i = 1; i < flow.path.size(); ++i)
+    least = std::min(least, links_[flow.path[i]].capacity);
+  return least;
 }
 
 void FlowNetwork::set_rate(FlowId id, double rate, Picoseconds now, std::vector<Completion>& changed) {
   Flow& flow = flows_[id];
   if (flow.rate == rate) return;
-  flow.remaining = remaining_bytes(id, now);
-  flow.updated_ps = now;
+  if (flow.rate > 0 && now > flow.updated_ps) {
+    flow.remaining = remaining_bytes(id, now);
+    flow.late_ps = 0;
+    flow.updated_ps = now;
+  }
   flow.rate = rate;
   ++flow.version;
-  const double left_ps = std::round(flow.remaining / rate * static_cast<double>(kSecond));
-  // Beyond any time the caller accepts; it refuses such a run by the queue's own limit.
-  const bool fits = left_ps < static_cast<double>(kNever / 4);
-  changed.push_back({id, flow.version, fits ? now + static_cast<Picoseconds>(left_ps) : kNever});
+  const double left_ps = flow.remaining * static_cast<double>(kSecond) / rate + flow.late_ps;
+  if (left_ps >=
+      static_cast<double>(kNever / 4)) {  // beyond any time the caller accepts: it refuses such a run
+    changed.push_back({id, flow.version, kNever});
+    return;
+  }
+  const double rounded = std::max(0.0, std::round(left_ps));
+  flow.residue_ps = left_ps - rounded;
+  changed.push_back({id, flow.version, now + static_cast<Picoseconds>(rounded)});
 }
 
 void FlowNetwork::settle(Picoseconds now, std::vector<Completion>& changed) {
@@ -111,7 +114,8 @@ void FlowNetwork::settle(Picoseconds now, std::vector<Completion>& changed) {
     links_[link].dirty = false;
     if (links_[link].visited == epoch_ || links_[link].flows.empty()) continue;
     if (links_[link].flows.size() == 1 && alone(flows_[links_[link].flows.front()])) {
-      set_alone(links_[link].flows.front(), now, changed);
+      const FlowId flow = links_[link].flows.front();
+      set_rate(flow, least_capacity(flows_[flow]), now, changed);
       continue;
     }
     collect_component(link);

@@ -44,8 +44,10 @@ class FlowNetwork {
   // One entry a link, payload bytes a second, none of them 0.
   explicit FlowNetwork(std::vector<std::uint64_t> capacities_bytes_per_s);
 
-  // bytes > 0. The flow moves from the next settle() on.
-  FlowId add(const Path& path, std::uint64_t bytes, Picoseconds now);
+  // bytes > 0. The flow moves from the next settle() on. `late_ps`, within half a picosecond of 0, is how
+  // much after `now` it really starts: what a port's previous flow lost or won when its end was rounded (see
+  // residue_ps), so that back-to-back flows do not add up their roundings.
+  FlowId add(const Path& path, std::uint64_t bytes, Picoseconds now, double late_ps = 0);
   void remove(FlowId flow);
 
   // Recomputes the rates of all flows that additions and removals since the last call can have touched, and
@@ -58,14 +60,18 @@ class FlowNetwork {
   // Bytes not yet sent at `now`, at least 0.
   double remaining_bytes(FlowId flow, Picoseconds now) const;
   double rate_bytes_per_s(FlowId flow) const { return flows_[flow].rate; }
+  // How much after its announced completion the flow is really through; within half a picosecond of 0.
+  double residue_ps(FlowId flow) const { return flows_[flow].residue_ps; }
   std::span<const FlowId> flows_on(LinkIndex link) const { return links_[link].flows; }
 
  private:
   struct Flow {
     Path path;
     std::uint64_t bytes = 0;
-    double remaining = 0;  // at updated_ps
-    double rate = 0;       // 0: not yet settled
+    double remaining = 0;  // at updated_ps + late_ps
+    double late_ps = 0;
+    double residue_ps = 0;
+    double rate = 0;  // 0: not yet settled
     Picoseconds updated_ps = 0;
     std::uint32_t version = 0;
     std::uint32_t visited = 0;  // epoch of the last search that found it
@@ -73,7 +79,6 @@ class FlowNetwork {
   };
   struct Link {
     double capacity = 0;
-    std::uint64_t whole_capacity = 0;
     std::vector<FlowId> flows;
     double left = 0;             // within solve()
     std::uint32_t unfrozen = 0;  // within solve()
@@ -83,7 +88,7 @@ class FlowNetwork {
 
   void mark_dirty(LinkIndex link);
   bool alone(const Flow& flow) const;
-  void set_alone(FlowId id, Picoseconds now, std::vector<Completion>& changed);
+  double least_capacity(const Flow& flow) const;
   void set_rate(FlowId id, double rate, Picoseconds now, std::vector<Completion>& changed);
   // Collects the links and flows that `start` is connected to through shared links.
   void collect_component(LinkIndex start);

@@ -52,6 +52,8 @@ struct RankState {
   ccl::Executor executor;
   bool started = false;
   bool sending = false;
+  Picoseconds free_ps = 0;  // when the last message left, rounded, and how much after that it really did
+  double free_late_ps = 0;
   std::uint8_t waiting = 0;  // entries of queue; each lane has at most one message outstanding
   std::array<Message, ccl::kMaxLanes> queue{};  // in the order in which they became ready
 };
@@ -323,7 +325,7 @@ class FluidEngine::Run {
         state.queue[state.waiting++] = message;
       } else {
         state.sending = true;
-        transmit(message);
+        transmit(message, state);
       }
     }
     actions_.clear();
@@ -335,11 +337,12 @@ class FluidEngine::Run {
 
   Message message_between(std::uint32_t job, ccl::Rank from, ccl::Rank to, std::uint64_t bytes,
                           ccl::Lane lane, std::uint8_t channel) const {
-    return Message{job, from, to, jobs_[job].gpus[from], jobs_[job].gpus[to], bytes, lane, channel};
+    return Message{job, from, to, jobs_[job].gpus[from], jobs_[job].gpus[to], bytes, 0, lane, channel};
   }
 
-  void transmit(const Message& message) {
+  void transmit(Message message, const RankState& port) {
     if (message.bytes > 0) {
+      message.late_ps = port.free_ps == now_ ? port.free_late_ps : 0;
       transport_.start(message);
     } else {
       queue_.push(
@@ -355,11 +358,13 @@ class FluidEngine::Run {
     push(arrival, kArriving,
          Event{message.job, message.from, message.to, EventKind::delivered, message.channel, 0});
     RankState& state = jobs_[message.job].ranks[message.from];
+    state.free_ps = now_;
+    state.free_late_ps = message.late_ps;
     if (state.waiting > 0) {
       const Message next = state.queue[0];
       std::move(state.queue.begin() + 1, state.queue.begin() + state.waiting, state.queue.begin());
       --state.waiting;
-      transmit(next);
+      transmit(next, state);
     } else {
       state.sending = false;
     }

@@ -43,7 +43,7 @@ void Transport::settle(Picoseconds now, std::vector<FlowNetwork::Completion>& ch
       start_in_simgrid(message, static_cast<double>(message.bytes), now);
       continue;
     }
-    const FlowId flow = network_.add(links, message.bytes, now);
+    const FlowId flow = network_.add(links, message.bytes, now, message.late_ps);
     if (flow >= by_flow_.size()) by_flow_.resize(flow + 1);
     by_flow_[flow] = message;
   }
@@ -62,6 +62,7 @@ void Transport::start_in_simgrid(const Message& message, double bytes, Picosecon
     free_tokens_.pop_back();
   }
   by_token_[token] = message;
+  by_token_[token].late_ps = 0;
   launching_.push_back({token, bytes});
   claim(path(message.from_gpu, message.to_gpu));
   take_over(now);
@@ -98,6 +99,7 @@ void Transport::launch() {
 bool Transport::finish(FlowId flow, std::uint32_t version, Message& message) {
   if (!network_.current(flow, version)) return false;
   message = by_flow_[flow];
+  message.late_ps = network_.residue_ps(flow);
   network_.remove(flow);
   return true;
 }

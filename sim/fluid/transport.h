@@ -20,6 +20,7 @@ struct Message {
   GpuIndex from_gpu = 0;
   GpuIndex to_gpu = 0;
   std::uint64_t bytes = 0;  // above 0
+  double late_ps = 0;  // starting: how much after the present moment; through: likewise. See FlowNetwork.
   ccl::Lane lane = 0;
   std::uint8_t channel = 0;
 };

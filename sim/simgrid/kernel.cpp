@@ -78,7 +78,8 @@ struct Kernel::State {
     Token token;
   };
   std::unordered_map<const s4u::Activity*, Running> running;
-  std::vector<s4u::ActivityPtr> retired;  // kept until SimGrid has let go of them
+  std::vector<s4u::ActivityPtr> retired;    // complete: kept until SimGrid has returned from reporting it
+  std::vector<s4u::ActivityPtr> cancelled;  // SimGrid looks at them once more after the timers of the moment
   Picoseconds now = 0;
   Picoseconds next_wake = kNever;  // earliest timer pending
 
@@ -245,6 +246,7 @@ void Kernel::run(Picoseconds begin, Callbacks callbacks) {
   state_->arm(begin);
   state_->engine.run();
   state_->retired.clear();
+  state_->cancelled.clear();
 }
 
 Picoseconds Kernel::now() const {
@@ -292,7 +294,7 @@ void Kernel::stop_background(std::size_t index) {
   State::Background& flow = state_->background[index];
   if (!flow.comm) return;
   flow.comm->cancel();
-  state_->retired.push_back(std::move(flow.comm));
+  state_->cancelled.push_back(std::move(flow.comm));
   flow.comm = nullptr;
 }
 
