@@ -90,9 +90,10 @@ void expect_same_times(const scenarios::Scenario& what) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     const auto& row = core["results"][i];
     // SimGrid's flows end at whole picoseconds each, the core's carry the rest over.
-    // Where several messages become ready on a port in one instant, the two may send them in different order, which a
-    // pipeline feels.
-    const bool pipelined = row["algorithm"] == "tree" || row["algorithm"] == "double_tree" || row["algorithm"] == "chain";
+    // Where several messages become ready on a port in one instant, the two may send them in different order,
+    // which a pipeline feels.
+    const bool pipelined =
+        row["algorithm"] == "tree" || row["algorithm"] == "double_tree" || row["algorithm"] == "chain";
     const double relative = pipelined ? 0.02 : 1e-6;
     const double allowed = std::max(relative * static_cast<double>(a[i]), 200.0);
     EXPECT_NEAR(static_cast<double>(a[i]), static_cast<double>(b[i]), allowed) << row;
