@@ -10,9 +10,11 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
+# Without these two allowances ccache passes by every file that uses a precompiled header.
 find_program(CNUAS_CCACHE ccache)
 if(CNUAS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CNUAS_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${CNUAS_CCACHE}")
 endif()
 
 # Floating-point results must not depend on the compiler's liberties: no contraction into fused operations.
