@@ -27,9 +27,6 @@ endfunction()
 # cnuas_test(NAME SOURCES file... LIBRARIES target...): one test program; every TEST in it is a CTest test of its own.
 function(cnuas_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
-  if(CNUAS_FUZZ)
-    return()
-  endif()
   if(NOT TARGET cnuas_test_header)
     cnuas_test_header()
   endif()
@@ -44,7 +41,8 @@ endfunction()
 # cnuas_fuzz_target(NAME SOURCES file... LIBRARIES target... [CORPUS folder...] [OPTIONS libFuzzer option...]): a program
 # from a source with LLVMFuzzerTestOneInput. With CNUAS_FUZZ it is a fuzzer, and its CTest test lets it search for
 # CNUAS_FUZZ_SECONDS from the corpus on. In every other build it is a test that feeds it the files of the corpus, each
-# whole and cut short. Corpus folders are relative to the calling CMakeLists.txt; default: corpus/NAME.
+# whole and cut short. Corpus folders are relative to the calling CMakeLists.txt; default: corpus/NAME. The target
+# `fuzzers` is all of them.
 function(cnuas_fuzz_target name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;CORPUS;OPTIONS" ${ARGN})
   if(NOT arg_CORPUS)
@@ -58,6 +56,10 @@ function(cnuas_fuzz_target name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)
+  endif()
+  add_dependencies(fuzzers ${name})
   if(CNUAS_FUZZ)
     # What it finds stays in the build folder; inputs worth keeping are copied to the corpus by hand.
     set(found "${PROJECT_BINARY_DIR}/fuzz/${name}")
@@ -75,7 +77,7 @@ function(cnuas_fuzz_target name)
   endif()
 endfunction()
 
-option(CNUAS_FUZZ "Build the fuzz targets as fuzzers, and no other test (clang only)" OFF)
+option(CNUAS_FUZZ "Build the fuzz targets as fuzzers (clang only)" OFF)
 set(CNUAS_FUZZ_SECONDS 60 CACHE STRING "How long ctest lets each fuzzer search")
 if(CNUAS_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "CNUAS_FUZZ needs clang, which brings libFuzzer: use the preset 'fuzz'")
