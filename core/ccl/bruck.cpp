@@ -103,8 +103,9 @@ class BruckAllToAll final : public Schedule {
     const Location src = moved == 0
                              ? in_input(blocks_.offset(target))
                              : received_slot(rank, static_cast<unsigned>(std::bit_width(moved)) - 1, slot);
+    // The message before this one was packed in the same place.
     return make_copy(src, in_scratch(bruck_packed(blocks_, rank, round, slot)), blocks_.count(target),
-                     after(kSend, round));
+                     index == 0 ? after(kSend, round) : Dependency{});
   }
 
   const Rank ranks_;

@@ -1,54 +1,45 @@
 #include "core/ccl/cost.h"
 
-#include "core/ccl/blocks.h"
+#include "core/ccl/cost_terms.h"
+#include "core/ccl/double_tree.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <vector>
 
 namespace cnuas::ccl {
-namespace {
-
-// Times that would not fit stay kNever.
-Picoseconds plus(Picoseconds a, Picoseconds b) {
-  return a > kNever - b ? kNever : a + b;
-}
-Picoseconds times(std::uint64_t n, Picoseconds t) {
-  return t != 0 && n > static_cast<std::uint64_t>(kNever / t) ? kNever : static_cast<Picoseconds>(n) * t;
-}
-
-// The problem and the port model in the letters of the formulas.
-struct Terms {
-  const Problem& problem;
-  std::uint32_t element_bytes;
-  const PortModel& port;
-
-  std::uint64_t n() const { return problem.ranks; }
-  Picoseconds a() const { return port.latency_ps; }
-  Picoseconds wire(std::uint64_t elements) const {
-    return transmission_ps(elements * element_bytes, port.rate_bytes_per_s);
-  }
-  Picoseconds m() const { return wire(problem.count); }
-  Blocks blocks() const { return Blocks(problem.count, problem.ranks); }
-  // The blocks of the vector one after the other, as messages of their own.
-  Picoseconds all_blocks(const Blocks& blocks) const {
-    return plus(times(blocks.larger(), wire(blocks.largest())),
-                times(blocks.parts() - blocks.larger(), wire(blocks.smallest())));
-  }
-};
 
 // The largest block meets its like in no round: it alone needs this long, and no other needs longer.
-ClosedForm ring(const Terms& t) {
+ClosedForm ring_cost(const CostTerms& t) {
   const Picoseconds round = plus(t.a(), t.wire(t.blocks().largest()));
   if (t.problem.collective == Collective::all_reduce)
-    return {times(2 * (t.n() - 1), round), true, "2(N-1)(a + m/N)"};
+    return {times(2 * (std::uint64_t{t.n()} - 1), round), true, "2(N-1)(a + m/N)"};
   return {times(t.n() - 1, round), true, "(N-1)(a + m/N)"};
+}
+
+ClosedForm chain_cost(const CostTerms& t) {
+  const Blocks chunks = pipeline_chunks(t.problem.count, t.problem.chunks);
+  const std::uint64_t n = t.n();
+  if (t.problem.collective == Collective::broadcast)
+    return {t.pipeline(n - 1, chunks), true, "(N-1)(a + m/K) + (K-1)m/K"};
+
+  // The result follows the fold over the same ports. If the first chunk of it comes when the last chunk of
+  // the fold has left, nothing ever waits; that is so at every port if it is so at rank 0's.
+  constexpr std::string_view kFormula = "2(N-1)(a + m/K) + (K-1)m/K";
+  const Picoseconds once = t.in_turn(chunks);
+  const Picoseconds unhindered = t.pipeline(2 * (n - 1), chunks);
+  if (n == 2 || once <= times(n, plus(t.a(), t.wire(chunks.largest())))) return {unhindered, true, kFormula};
+  // Otherwise rank 0 sends everything twice, and its last chunk has N-3 more hops to go.
+  const Picoseconds hops = times(n - 3, plus(t.a(), t.wire(chunks.smallest())));
+  return {std::max(unhindered, plus(times(2, once), t.a(), hops)), false, kFormula};
 }
 
 // With uneven blocks ranks drift apart and meet at an ingress now and then, so what is left is a bound: what
 // one port has to send.
-ClosedForm direct(const Terms& t) {
+ClosedForm direct_cost(const CostTerms& t) {
   const Blocks blocks = t.blocks();
-  const Picoseconds large = t.wire(blocks.largest());
-  const Picoseconds gathered = times(t.n() - 1, large);
+  const Picoseconds gathered = times(t.n() - 1, t.wire(blocks.largest()));
   switch (t.problem.collective) {
     case Collective::broadcast:
       return {plus(t.a(), times(t.n() - 1, t.m())), true, "a + (N-1)m"};
@@ -56,44 +47,110 @@ ClosedForm direct(const Terms& t) {
       return {plus(t.a(), gathered), blocks.even(), "a + m(N-1)/N"};
     case Collective::reduce_scatter:
     case Collective::all_to_all:
-      return {plus(t.a(), t.all_blocks(blocks) - t.wire(blocks.smallest())), blocks.even(), "a + m(N-1)/N"};
+      return {plus(t.a(), t.in_turn_without(blocks, t.n() - 1)), blocks.even(), "a + m(N-1)/N"};
     case Collective::all_reduce:
       break;
   }
   // Rank 1 sends to rank 0 last, and only then can rank 0 send its block, one of the largest, to all.
-  const Picoseconds scattered = t.all_blocks(blocks) - t.wire(blocks.count(1));
-  return {plus(plus(scattered, gathered), times(2, t.a())), blocks.even(), "2(a + m(N-1)/N)"};
+  const Picoseconds scattered = t.in_turn_without(blocks, 1);
+  return {plus(scattered, gathered, times(2, t.a())), blocks.even(), "2(a + m(N-1)/N)"};
+}
+
+ClosedForm one_shot_cost(const CostTerms& t) {
+  return {plus(t.a(), times(t.n() - 1, t.m())), true, "a + (N-1)m"};
+}
+
+namespace {
+
+// Every rank has its parent's time, the turn it has among the parent's messages, and the way.
+ClosedForm binomial_cost(const CostTerms& t) {
+  const Picoseconds whole = t.m();
+  std::vector<Picoseconds> reached(t.n(), 0);
+  Picoseconds end = 0;
+  for (Rank place = 1; place < t.n(); ++place) {
+    const Rank parent = place & (place - 1);
+    // The largest subtree is served first: those with a larger distance to the parent come before.
+    const auto room = std::bit_width(t.n() - 1 - parent);
+    const auto below = parent == 0 ? room : std::min<int>(room, std::countr_zero(parent));
+    const auto turn = static_cast<std::uint64_t>(below - std::countr_zero(place));
+    reached[place] = plus(reached[parent], times(turn, whole), t.a());
+    end = std::max(end, reached[place]);
+  }
+  return {end, true, "ceil(log2 N)(a + m), less where subtrees are missing"};
+}
+
+// Leaves to root and back: depth floor(log2 N).
+Picoseconds up_and_down(const CostTerms& t, const Blocks& chunks) {
+  return t.pipeline(2 * (static_cast<std::uint64_t>(std::bit_width(t.n())) - 1), chunks);
 }
 
 }  // namespace
 
+ClosedForm tree_cost(const CostTerms& t) {
+  if (t.problem.collective == Collective::broadcast) return binomial_cost(t);
+  constexpr std::string_view kFormula = "2log2(N)(a + m/K) + (K-1)m/K, at least a + 3m";
+  const Blocks chunks = pipeline_chunks(t.problem.count, t.problem.chunks);
+  const Picoseconds path = up_and_down(t, chunks);
+  const Picoseconds once = t.in_turn(chunks);
+  if (t.n() == 2) return {path, true, kFormula};
+  // An inner rank sends once up and twice down; the root of three ranks only down, when the fold has come.
+  const Picoseconds port = t.n() == 3 ? plus(times(2, once), t.wire(chunks.largest()), times(2, t.a()))
+                                      : plus(times(3, once), t.a());
+  return {std::max(path, port), false, kFormula};
+}
+
+ClosedForm double_tree_cost(const CostTerms& t) {
+  constexpr std::string_view kFormula = "2log2(N)(a + m/K) + (K/2-1)m/K, at least a + 2m";
+  const std::array<PipelinedTree, 2> trees = double_tree_parts(t.problem);
+  const Picoseconds first = t.in_turn(trees[0].chunks());
+  const Picoseconds second = t.in_turn(trees[1].chunks());
+  const Picoseconds path = std::max(up_and_down(t, trees[0].chunks()), up_and_down(t, trees[1].chunks()));
+  if (t.n() < 4) return {path, false, kFormula};
+  // Rank 1 is an inner one of the first tree, with two children, and a leaf of the second.
+  return {std::max(path, plus(times(3, first), second, t.a())), false, kFormula};
+}
+
 ClosedForm closed_form(const Problem& problem, std::uint32_t element_bytes, const PortModel& port) {
-  if (problem.ranks == 0 || port.rate_bytes_per_s == 0) return {kNever, false, "none"};
+  if (problem.ranks == 0 || port.rate_bytes_per_s == 0) return {kNever, false, "never"};
   if (problem.ranks == 1) return {0, true, "0"};
-  const Terms t{problem, element_bytes, port};
+  const CostTerms terms{problem, element_bytes, port};
   switch (problem.algorithm) {
     case Algorithm::ring:
-      return ring(t);
+      return ring_cost(terms);
+    case Algorithm::chain:
+      return chain_cost(terms);
     case Algorithm::direct:
-      return direct(t);
+      return direct_cost(terms);
     case Algorithm::one_shot:
-      return {plus(t.a(), times(t.n() - 1, t.m())), true, "a + (N-1)m"};
-    default:
-      break;
+      return one_shot_cost(terms);
+    case Algorithm::recursive_doubling:
+      return recursive_doubling_cost(terms);
+    case Algorithm::halving_doubling:
+      return halving_doubling_cost(terms);
+    case Algorithm::halving:
+      return halving_cost(terms);
+    case Algorithm::tree:
+      return tree_cost(terms);
+    case Algorithm::double_tree:
+      return double_tree_cost(terms);
+    case Algorithm::pairwise:
+      return pairwise_cost(terms);
+    case Algorithm::bruck:
+      return bruck_cost(terms);
   }
-  return {lower_bound(problem, element_bytes, port), false, "bound"};
+  return {kNever, false, "never"};
 }
 
 Picoseconds lower_bound(const Problem& problem, std::uint32_t element_bytes, const PortModel& port) {
   if (problem.ranks == 0 || port.rate_bytes_per_s == 0) return kNever;
   if (problem.ranks == 1) return 0;
-  const Terms t{problem, element_bytes, port};
+  const CostTerms t{problem, element_bytes, port};
   const Blocks blocks = t.blocks();
   std::uint64_t busiest = 0;  // elements
   switch (problem.collective) {
     case Collective::all_reduce: {
       // 2(N-1) messages an element: the least in which N can tell each other (one-way gossip). Spread evenly.
-      const std::uint64_t messages = 2 * (t.n() - 1) * problem.count;
+      const std::uint64_t messages = 2 * (std::uint64_t{t.n()} - 1) * problem.count;
       busiest = std::max(messages / t.n() + (messages % t.n() > 0 ? 1 : 0), problem.count);
       break;
     }

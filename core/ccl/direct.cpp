@@ -73,14 +73,15 @@ class DirectAllReduce final : public DirectReduceScatter {
       if (index < rounds()) return scatter_send(rank, index);
       const Block own = blocks_.at(rank);
       return make_send(target(rank, index - rounds()), in_output(own.offset), own.count,
-                       after(kReceive, folded()));
+                       index == rounds() ? after(kReceive, folded()) : Dependency{});
     }
     if (index < folded()) return scatter_receive(rank, index, in_output(blocks_.offset(rank)));
     const std::uint64_t round = index - folded();
     const Rank peer = source(rank, round);
     const Block block = blocks_.at(peer);
-    // In place, this overwrites the contribution that went to `peer` in the scatter's round N-2-round.
-    return make_recv(peer, in_output(block.offset), block.count, after(kSend, rounds() - round));
+    // In place, this overwrites contributions, the first one that which is scattered last.
+    return make_recv(peer, in_output(block.offset), block.count,
+                     round == 0 ? after(kSend, rounds()) : Dependency{});
   }
 
  private:

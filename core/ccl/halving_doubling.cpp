@@ -67,9 +67,10 @@ class AllReduce final : public Schedule {
       return make_recv_reduce(core_.rank_of(partner), partner < core, partial(core, exchange, kept.offset),
                               in_output(kept.offset), kept.count);
     }
-    // The partial that this result replaces went to the same partner in halving.
+    // Results replace partials that were sent in halving, the first one that which was sent last.
     const Block block = region(partner, bit + 1);
-    return make_recv(core_.rank_of(partner), in_output(block.offset), block.count, after(kSend, bit + 1));
+    return make_recv(core_.rank_of(partner), in_output(block.offset), block.count,
+                     exchange == core_.rounds() ? after(kSend, exchange) : Dependency{});
   }
 
   const CoreRanks core_;

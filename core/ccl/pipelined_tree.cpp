@@ -106,11 +106,13 @@ Step PipelinedTree::step(Rank rank, Lane lane, std::uint64_t index) const {
     case kResultReceive:  // It replaces the partial, or in place a leaf's contribution.
       return on_channel(result_channel,
                         make_recv(at.parent, output, chunk.count, after_lane(kFoldSend, number + 1)));
-    default:
-      return on_channel(result_channel,
-                        make_send(child, output, chunk.count,
-                                  at.parent == kNone ? after_lane(kFoldReceive, children * (number + 1))
-                                                     : after_lane(kResultReceive, number + 1)));
+    default: {  // kResultSend
+      Dependency ready;
+      if (index % children == 0)
+        ready = at.parent == kNone ? after_lane(kFoldReceive, children * (number + 1))
+                                   : after_lane(kResultReceive, number + 1);
+      return on_channel(result_channel, make_send(child, output, chunk.count, ready));
+    }
   }
 }
 

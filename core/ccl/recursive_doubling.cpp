@@ -124,7 +124,7 @@ class AllGather final : public Schedule {
     }
     const Block block = others(rank + 1, index - core_.rounds());
     return make_send(rank + 1, in_output(block.offset), block.count,
-                     after(kReceive, before + core_.rounds()));
+                     index == core_.rounds() ? after(kReceive, before + index) : Dependency{});
   }
 
   Step receive_step(Rank rank, std::uint64_t index) const {

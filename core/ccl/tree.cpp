@@ -30,7 +30,7 @@ class TreeBroadcast final : public Schedule {
     const Rank child = place + (Rank{1} << (children(place) - 1 - index));
     const Rank peer = rank_after(child, problem().root, ranks_);
     if (place == 0) return make_send(peer, in_input(0), count);
-    return make_send(peer, in_output(0), count, after(kReceive, 1));
+    return make_send(peer, in_output(0), count, index == 0 ? after(kReceive, 1) : Dependency{});
   }
 
   std::uint64_t scratch_elements(Rank) const override { return 0; }

@@ -1,0 +1,57 @@
+// The letters of the closed forms.
+#pragma once
+
+#include "core/ccl/blocks.h"
+#include "core/ccl/cost.h"
+#include "core/ccl/durations.h"
+
+#include <cstdint>
+
+namespace cnuas::ccl {
+
+// Precondition: ranks >= 2 and a rate above 0.
+struct CostTerms {
+  const Problem& problem;
+  std::uint32_t element_bytes;
+  const PortModel& port;
+
+  Rank n() const { return problem.ranks; }
+  Picoseconds a() const { return port.latency_ps; }
+  Picoseconds m() const { return wire(problem.count); }
+  Picoseconds wire(std::uint64_t elements) const {
+    return transmission_ps(elements * element_bytes, port.rate_bytes_per_s);
+  }
+
+  Blocks blocks() const { return Blocks(problem.count, problem.ranks); }
+  // All blocks one after the other, each a message of its own.
+  Picoseconds in_turn(const Blocks& blocks) const {
+    return plus(times(blocks.larger(), wire(blocks.largest())),
+                times(blocks.parts() - blocks.larger(), wire(blocks.smallest())));
+  }
+  Picoseconds in_turn_without(const Blocks& blocks, std::uint64_t left_out) const {
+    const std::uint64_t larger = blocks.larger() - (left_out < blocks.larger() ? 1 : 0);
+    return plus(times(larger, wire(blocks.largest())),
+                times(blocks.parts() - 1 - larger, wire(blocks.smallest())));
+  }
+  // Chunks, the first of which are the largest, through `hops` ports in a row: the first chunk sets the pace
+  // up to the last port, and that one then sends them all.
+  Picoseconds pipeline(std::uint64_t hops, const Blocks& chunks) const {
+    return plus(times(hops, a()), times(hops - 1, wire(chunks.largest())), in_turn(chunks));
+  }
+};
+
+// One function for each family; each takes the collectives that the family has.
+ClosedForm ring_cost(const CostTerms& terms);
+ClosedForm chain_cost(const CostTerms& terms);
+ClosedForm direct_cost(const CostTerms& terms);
+ClosedForm one_shot_cost(const CostTerms& terms);
+ClosedForm tree_cost(const CostTerms& terms);
+ClosedForm double_tree_cost(const CostTerms& terms);
+// In rounds (cost_rounds.cpp).
+ClosedForm recursive_doubling_cost(const CostTerms& terms);
+ClosedForm halving_doubling_cost(const CostTerms& terms);
+ClosedForm halving_cost(const CostTerms& terms);
+ClosedForm pairwise_cost(const CostTerms& terms);
+ClosedForm bruck_cost(const CostTerms& terms);
+
+}  // namespace cnuas::ccl
