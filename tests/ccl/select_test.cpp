@@ -1,0 +1,48 @@
+#include "core/ccl/select.h"
+
+#include "tests/ccl/shipped.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+namespace cnuas::ccl {
+namespace {
+
+constexpr PortModel kPort{50'000'000'000, 500'000};
+
+Algorithm selected(Collective collective, Rank ranks, std::uint64_t count, bool canonical_only) {
+  return select({collective, Algorithm::ring, ranks, count, 0, 0}, 4, kPort, canonical_only).value();
+}
+
+TEST(SelectTest, SmallMessagesSaveLatencyAndLargeOnesBandwidth) {
+  EXPECT_EQ(selected(Collective::all_reduce, 64, 1, false), Algorithm::one_shot);
+  EXPECT_EQ(selected(Collective::all_reduce, 64, 100'000'000, false), Algorithm::direct);
+  EXPECT_EQ(selected(Collective::broadcast, 64, 100'000'000, false), Algorithm::chain);
+  EXPECT_EQ(selected(Collective::broadcast, 64, 10'000, false), Algorithm::tree);
+}
+
+TEST(SelectTest, Errors) {
+  EXPECT_FALSE(
+      select({Collective::all_reduce, Algorithm::ring, 4, 4, 0, 1}, 4, PortModel{0, 0}, false).has_value());
+  EXPECT_FALSE(select({Collective::all_reduce, Algorithm::ring, 0, 4, 0, 1}, 4, kPort, false).has_value());
+  EXPECT_FALSE(select({Collective::broadcast, Algorithm::ring, 4, 4, 7, 1}, 4, kPort, false).has_value());
+}
+
+RC_GTEST_PROP(SelectTest, NothingAllowedIsFaster, ()) {
+  const Shipped other = *rc::gen::elementOf(all_shipped());
+  const auto ranks = *rc::gen::inRange<Rank>(1, 40);
+  const auto count = *rc::gen::inRange<std::uint64_t>(0, 1'000'000);
+  const auto canonical_only = *rc::gen::arbitrary<bool>();
+  Problem problem = problem_of(other, ranks, count, 0, 3);
+  const auto algorithm = select(problem, 4, kPort, canonical_only);
+  RC_ASSERT(algorithm.has_value());
+  const FoldGuarantee theirs = fold_guarantee(problem.collective, problem.algorithm, ranks);
+  const Picoseconds their_time = closed_form(problem, 4, kPort).time_ps;
+  problem.algorithm = *algorithm;
+  RC_ASSERT(!canonical_only || fold_guarantee(problem.collective, problem.algorithm, ranks).canonical);
+  if (theirs.canonical || !canonical_only) RC_ASSERT(closed_form(problem, 4, kPort).time_ps <= their_time);
+}
+
+}  // namespace
+}  // namespace cnuas::ccl
