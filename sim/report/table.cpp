@@ -2,7 +2,9 @@
 #include "sim/simgrid/kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -33,31 +35,78 @@ std::string heading(const scenarios::Scenario& scenario) {
       program_commit(), scenario.seed, kernel.version, options, scenario.sha256);
 }
 
-std::string columns() {
-  return fmt::format(
-      "#\n# {:>13} {:>12} {:>8} {:>7} {:>6}  {:<14} {:<18} {:>14} {:>9} {:>9} {:>14} {:>14} {:>7}  {}\n"
-      "# {:>13} {:>12} {:>8} {:>7} {:>6}  {:<14} {:<18} {:>14} {:>9} {:>9} {:>14} {:>14} {:>7}  {}\n",
-      "size", "count", "type", "redop", "ranks", "collective", "algorithm", "time", "algbw", "busbw", "wire",
-      "lower bound", "of time", "busiest link", "(B)", "(elements)", "", "", "", "", "", "(us)", "(GB/s)",
-      "(GB/s)", "(B)", "(us)", "(%)", "(% used)");
-}
+// A heading, its unit, and a cell a row; wide enough for the widest of them.
+struct Column {
+  std::string_view heading;
+  std::string_view unit;
+  bool left = false;
+};
 
-std::string line(const CollectiveResult& row) {
+constexpr std::array<Column, 13> kColumns = {{
+    {"size", "(B)"},
+    {"count", "(elements)"},
+    {"type", ""},
+    {"redop", ""},
+    {"ranks", ""},
+    {"collective", "", true},
+    {"algorithm", "", true},
+    {"time", "(us)"},
+    {"algbw", "(GB/s)"},
+    {"busbw", "(GB/s)"},
+    {"wire", "(B)"},
+    {"lower bound", "(us, %)"},
+    {"busiest link", "(% used)", true},
+}};
+using Cells = std::array<std::string, kColumns.size()>;
+
+Cells cells_of(const CollectiveResult& row) {
   const double bound =
       row.time_ps == 0 ? 100.0
                        : 100.0 * static_cast<double>(row.lower_bound_ps) / static_cast<double>(row.time_ps);
-  const std::string busiest =
-      row.busiest_link.empty() ? "-" : fmt::format("{} ({:.1f})", row.busiest_link, 100.0 * row.utilisation);
-  // A star marks results that are the left fold in rank order.
-  const std::string algorithm =
-      std::string(ccl::name(row.call.algorithm)) + (reduces(row.call.collective) && row.canonical ? "*" : "");
-  return fmt::format(
-      "  {:>13} {:>12} {:>8} {:>7} {:>6}  {:<14} {:<18} {:>14.3f} {:>9.2f} {:>9.2f} {:>14} {:>14.3f} "
-      "{:>7.1f}  {}\n",
-      row.call.size_bytes, row.call.size_bytes / size_of(row.call.type), ccl::name(row.call.type),
-      reduces(row.call.collective) ? ccl::name(row.call.op) : "none", row.call.ranks.size(),
-      ccl::name(row.call.collective), algorithm, microseconds(row.time_ps), algorithm_bandwidth(row) / kGiga,
-      bus_bandwidth(row) / kGiga, row.wire_bytes, microseconds(row.lower_bound_ps), bound, busiest);
+  const bool folds = reduces(row.call.collective);
+  return {
+      fmt::to_string(row.call.size_bytes), fmt::to_string(row.call.size_bytes / size_of(row.call.type)),
+      std::string(ccl::name(row.call.type)), std::string(folds ? ccl::name(row.call.op) : "none"),
+      fmt::to_string(row.call.ranks.size()), std::string(ccl::name(row.call.collective)),
+      // A star marks results that are the left fold in rank order.
+      std::string(ccl::name(row.call.algorithm)) + (folds && row.canonical ? "*" : ""),
+      fmt::format("{:.3f}", microseconds(row.time_ps)),
+      fmt::format("{:.2f}", algorithm_bandwidth(row) / kGiga),
+      fmt::format("{:.2f}", bus_bandwidth(row) / kGiga), fmt::to_string(row.wire_bytes),
+      fmt::format("{:.3f} {:>5.1f}", microseconds(row.lower_bound_ps), bound),
+      row.busiest_link.empty() ? "-" : fmt::format("{} ({:.1f})", row.busiest_link, 100.0 * row.utilisation)};
+}
+
+std::string line(std::string_view start, const Cells& cells,
+                 const std::array<std::size_t, kColumns.size()>& widths) {
+  std::string out(start);
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    out += kColumns[i].left ? fmt::format("  {:<{}}", cells[i], widths[i])
+                            : fmt::format("  {:>{}}", cells[i], widths[i]);
+  }
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out + "\n";
+}
+
+std::string rows(const std::vector<CollectiveResult>& results) {
+  Cells headings;
+  Cells units;
+  std::array<std::size_t, kColumns.size()> widths{};
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    headings[i] = kColumns[i].heading;
+    units[i] = kColumns[i].unit;
+    widths[i] = std::max(headings[i].size(), units[i].size());
+  }
+  std::vector<Cells> body;
+  for (const CollectiveResult& row : results) {
+    body.push_back(cells_of(row));
+    for (std::size_t i = 0; i < kColumns.size(); ++i)
+      widths[i] = std::max(widths[i], body.back()[i].size());
+  }
+  std::string out = "#\n" + line("#", headings, widths) + line("#", units, widths);
+  for (const Cells& cells : body)
+    out += line(" ", cells, widths);
+  return out;
 }
 
 std::string step_lines(const StepResult& step) {
@@ -79,9 +128,7 @@ std::string table(const scenarios::Scenario& scenario, const RunResult& result,
   std::string out = heading(scenario);
   const auto fold = [](const CollectiveResult& row) { return reduces(row.call.collective); };
   if (!result.collectives.empty()) {
-    out += columns();
-    for (const CollectiveResult& row : result.collectives)
-      out += line(row);
+    out += rows(result.collectives);
     if (std::any_of(result.collectives.begin(), result.collectives.end(), fold)) {
       out += "# * the result is the left fold in rank order, bit by bit, on every rank\n";
     }

@@ -101,8 +101,8 @@ TEST_P(OneRack, EqualsItsFormula) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formulas, OneRack, ::testing::Range<std::size_t>(0, 15), [](const auto& info) {
-  const Row& row = rows()[info.param];
+INSTANTIATE_TEST_SUITE_P(Formulas, OneRack, ::testing::Range<std::size_t>(0, 15), [](const auto& param) {
+  const Row& row = rows()[param.param];
   return std::string(name(row.collective)) + "_" + std::string(name(row.algorithm));
 });
 
