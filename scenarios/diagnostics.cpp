@@ -1,19 +1,10 @@
 #include "scenarios/diagnostics.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace cnuas::scenarios {
 namespace {
-
-auto order(const Diagnostic& d) {
-  return std::tie(d.line, d.column);
-}
-
-bool same(const Diagnostic& a, const Diagnostic& b) {
-  return order(a) == order(b) && a.severity == b.severity && a.message == b.message;
-}
 
 // Blanks up to the caret, tabs kept, so that both lines are indented alike at any tab width.
 std::string caret_line(const Diagnostic& diagnostic) {
@@ -44,34 +35,41 @@ void Diagnostics::warning(const Place& place, std::string message, std::string h
 }
 
 void Diagnostics::add(Severity severity, const Place& place, std::string message, std::string help) {
-  if (list_.size() >= kMost) {
+  if (list_.size() < kMost)
+    list_.push_back(Pending{severity, place, std::move(message), std::move(help)});
+  else
     ++left_out_;
-    return;
-  }
-  Diagnostic diagnostic{severity,           file_,           place.line, place.column,
-                        std::move(message), std::move(help), {},         1};
-  const std::string_view line = source_.line(place.line);
-  // A caret a thousand columns to the right helps nobody, and the line could be as long as the file.
-  if (static_cast<std::size_t>(place.column) <= kLongestLine) {
-    diagnostic.source = printable(line.substr(0, kLongestLine));
-    const int room = count_characters(diagnostic.source) - place.column + 1;
-    diagnostic.width = std::max(1, std::min(place.width, room));
-  }
-  list_.push_back(std::move(diagnostic));
 }
 
 std::vector<Diagnostic> Diagnostics::take() {
-  std::stable_sort(list_.begin(), list_.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) { return order(a) < order(b); });
+  // What concerns the whole file comes first: + 1 makes its offset 0.
+  std::stable_sort(list_.begin(), list_.end(), [](const Pending& a, const Pending& b) {
+    return a.place.offset + 1 < b.place.offset + 1;
+  });
+  const auto same = [](const Pending& a, const Pending& b) {
+    return a.place.offset == b.place.offset && a.severity == b.severity && a.message == b.message;
+  };
   list_.erase(std::unique(list_.begin(), list_.end(), same), list_.end());
-  if (left_out_ > 0) {
-    Diagnostic rest;
-    rest.file = file_;
-    rest.severity = has_errors() ? Severity::error : Severity::warning;
-    rest.message = std::to_string(left_out_) + " more problems are not shown";
-    list_.push_back(std::move(rest));
-  }
-  return std::move(list_);
+  PositionFinder finder(source_);
+  std::vector<Diagnostic> result;
+  for (Pending& each : list_)
+    result.push_back(
+        finished(each.severity, finder.find(each.place), std::move(each.message), std::move(each.help)));
+  if (left_out_ > 0)
+    result.push_back(finished(has_errors() ? Severity::error : Severity::warning, {},
+                              std::to_string(left_out_) + " more problems are not shown", {}));
+  return result;
+}
+
+Diagnostic Diagnostics::finished(Severity severity, const Position& at, std::string message,
+                                 std::string help) const {
+  Diagnostic diagnostic{severity, file_, at.line, at.column, std::move(message), std::move(help), {}, 1};
+  // A caret a thousand columns to the right helps nobody, and the line could be as long as the file.
+  if (static_cast<std::size_t>(at.column) > kLongestLine) return diagnostic;
+  diagnostic.source = printable(source_.line(at.line).substr(0, kLongestLine));
+  const int room = count_characters(diagnostic.source) - at.column + 1;
+  diagnostic.width = std::max(1, std::min(at.width, room));
+  return diagnostic;
 }
 
 std::string format(const Diagnostic& diagnostic) {

@@ -28,11 +28,18 @@ class Diagnostics {
   static constexpr std::size_t kLongestLine = 1000;  // characters of a source line that are shown
 
  private:
+  struct Pending {
+    Severity severity;
+    Place place;
+    std::string message;
+    std::string help;
+  };
+  Diagnostic finished(Severity severity, const Position& at, std::string message, std::string help) const;
   void add(Severity severity, const Place& place, std::string message, std::string help);
 
   const SourceText& source_;
   const std::string& file_;
-  std::vector<Diagnostic> list_;
+  std::vector<Pending> list_;
   std::size_t errors_ = 0;
   std::size_t left_out_ = 0;
 };

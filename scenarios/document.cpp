@@ -74,12 +74,11 @@ class Builder final : public YAML::EventHandler {
     const ScalarExtent extent = scalar_extent(source_.text(), start, value);
     Node node;
     node.kind = Node::Kind::scalar;
-    node.place = source_.place(start, extent.bytes);
+    node.place = Place{start, extent.bytes};
     node.text = value;
     node.in_quotes = extent.in_quotes;
     if (!extent.closed)
-      abandon(source_.place(start, 1), "the quote that opens here is never closed",
-              "close it on the same line");
+      abandon(Place{start}, "the quote that opens here is never closed", "close it on the same line");
     put(std::move(node), anchor);
   }
 
@@ -106,9 +105,7 @@ class Builder final : public YAML::EventHandler {
   };
 
   std::size_t offset_of(const YAML::Mark& mark) const { return source_.offset(mark.line, mark.column); }
-  Place place_at(const YAML::Mark& mark, std::size_t bytes) const {
-    return source_.place(offset_of(mark), bytes);
-  }
+  Place place_at(const YAML::Mark& mark, std::size_t bytes) const { return Place{offset_of(mark), bytes}; }
 
   // yaml-cpp reports an absent value where the next token begins: only ~ and null have a width of their own.
   std::size_t null_width(std::size_t offset) const {
@@ -138,7 +135,7 @@ class Builder final : public YAML::EventHandler {
 
   void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     refuse_tag(mark, tag);
-    const Place place = source_.place(skip_properties(source_.text(), offset_of(mark)), 1);
+    const Place place = Place{skip_properties(source_.text(), offset_of(mark))};
     if (open_.size() >= kDeepest)
       abandon(place, "nested more than " + std::to_string(kDeepest) + " deep",
               "no part of a scenario goes so deep");
@@ -194,7 +191,7 @@ class Builder final : public YAML::EventHandler {
       parent.duplicate = parent.node.incomplete = true;  // left out, so that it is not an unknown key as well
       diagnostics_.error(node.place, "merge keys ('<<') are not used in scenarios", "repeat the settings");
     } else if (before) {
-      const int line = parent.node.key_place(node.text).line;
+      const int line = source_.line_number(parent.node.key_place(node.text).offset);
       diagnostics_.error(node.place, "duplicate key " + quoted(node.text),
                          "it is already given in line " + std::to_string(line) + "; remove one of them");
     }
@@ -224,15 +221,16 @@ void report_syntax(const YAML::Exception& exception, const SourceText& source, c
   const int line = exception.mark.line;
   const std::string_view text = source.line(line + 1);
   const std::size_t tab = text.substr(0, text.find_first_not_of(" \t")).find('\t');
-  const Place place = line < 0 ? Place{} : source.place(source.offset(line, exception.mark.column), 1);
+  const Place place = line < 0 ? Place{} : Place{source.offset(line, exception.mark.column)};
+  const Position found = PositionFinder(source).find(place);
   const SyntaxMessage message = explain_syntax(exception.msg);
   if (line >= 0 && tab != std::string_view::npos)
-    diagnostics.error(source.place(source.offset(line, static_cast<int>(tab)), 1), "a tab in the indentation",
+    diagnostics.error(Place{source.offset(line, static_cast<int>(tab))}, "a tab in the indentation",
                       "YAML is indented with spaces");
   else if (message.about_bracket && builder.innermost())
     diagnostics.error(
         *builder.innermost(), message.message,
-        "it is missed in line " + std::to_string(place.line) + ", column " + std::to_string(place.column));
+        "it is missed in line " + std::to_string(found.line) + ", column " + std::to_string(found.column));
   else
     diagnostics.error(place, message.message, message.help);
 }

@@ -60,15 +60,8 @@ std::size_t SourceText::offset(int line, int byte_column) const {
   return std::min(start + static_cast<std::size_t>(std::max(byte_column, 0)), text_.size());
 }
 
-Place SourceText::place(std::size_t offset, std::size_t bytes) const {
-  offset = std::min(offset, text_.size());
-  const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
-  const auto number = static_cast<int>(after - starts_.begin());
-  const std::size_t start = *(after - 1);
-  const std::string_view whole = line(number);
-  const std::size_t from = std::min(offset - start, whole.size());
-  return Place{number, count_characters(whole.substr(0, from)) + 1,
-               std::max(1, count_characters(whole.substr(from, bytes)))};
+int SourceText::line_number(std::size_t offset) const {
+  return static_cast<int>(std::upper_bound(starts_.begin(), starts_.end(), offset) - starts_.begin());
 }
 
 std::optional<TextFault> SourceText::fault() const {
@@ -78,17 +71,34 @@ std::optional<TextFault> SourceText::fault() const {
   for (std::size_t i = 0; i < text_.size();) {
     const char byte = text_[i];
     if (byte == '\0')
-      return TextFault{place(i, 1), "NUL byte in the file", "a scenario is UTF-8 text; save it as such"};
+      return TextFault{Place{i}, "NUL byte in the file", "a scenario is UTF-8 text; save it as such"};
     if (byte == '\r' && text_.substr(i + 1, 1) != "\n")
-      return TextFault{place(i, 1), "carriage return without a line feed", "end lines with LF or CR LF"};
+      return TextFault{Place{i}, "carriage return without a line feed", "end lines with LF or CR LF"};
     if (control(byte) && byte != '\t' && byte != '\n' && byte != '\r')
-      return TextFault{place(i, 1), "control character " + hex_byte(byte) + " in the file", "remove it"};
+      return TextFault{Place{i}, "control character " + hex_byte(byte) + " in the file", "remove it"};
     const std::size_t length = character_length(text_.substr(i));
     if (length == 0)
-      return TextFault{place(i, 1), "byte " + hex_byte(byte) + " is not UTF-8", "save the file as UTF-8"};
+      return TextFault{Place{i}, "byte " + hex_byte(byte) + " is not UTF-8", "save the file as UTF-8"};
     i += length;
   }
   return std::nullopt;
+}
+
+Position PositionFinder::find(const Place& place) {
+  if (place.offset == Place::kWholeFile) return {};
+  const int number = source_.line_number(place.offset);
+  const std::size_t start = source_.line_start(number);
+  const std::string_view whole = source_.line(number);
+  const std::size_t offset = std::min(place.offset, start + whole.size());
+  if (number != line_ || offset < offset_) {
+    line_ = number;
+    offset_ = start;
+    characters_ = 0;
+  }
+  characters_ += count_characters(whole.substr(offset_ - start, offset - offset_));
+  offset_ = offset;
+  return Position{number, characters_ + 1,
+                  std::max(1, count_characters(whole.substr(offset - start, place.bytes)))};
 }
 
 int count_characters(std::string_view utf8) {

@@ -9,12 +9,20 @@
 
 namespace cnuas::scenarios {
 
-// A span of one line. Lines and columns count from 1, columns in characters rather than bytes; line 0 means
-// the file as a whole.
+// A span of bytes of the text. Lines and columns are worked out only for what is reported: a file may be one
+// line of many thousand values.
 struct Place {
+  static constexpr std::size_t kWholeFile = static_cast<std::size_t>(-1);
+  std::size_t offset = kWholeFile;
+  std::size_t bytes = 1;
+};
+
+// What readers call it: lines and columns count from 1, columns in characters rather than bytes. Line 0: the
+// file as a whole.
+struct Position {
   int line = 0;
   int column = 0;
-  int width = 1;
+  int width = 1;  // in characters, to the end of the line at most
 };
 
 // What is wrong with bytes that cannot be text, in the words of a diagnostic.
@@ -35,12 +43,13 @@ class SourceText {
   // Without its end of line; empty when there is no such line.
   std::string_view line(int number) const;
 
+  // The line that an offset into text() is in, and where a line begins.
+  int line_number(std::size_t offset) const;
+  std::size_t line_start(int number) const { return starts_[static_cast<std::size_t>(number) - 1]; }
+
   // Offset into text() of a line's `byte_column`-th byte, both counted from 0 as yaml-cpp does; cut to the
   // text.
   std::size_t offset(int line, int byte_column) const;
-
-  // The place of text().substr(offset, bytes), cut at the end of its first line; at least 1 wide.
-  Place place(std::size_t offset, std::size_t bytes) const;
 
   // The first byte that keeps this from being read as YAML text: NUL and other control characters, bytes that
   // are not UTF-8, UTF-16. YAML readers stop silently at some of them.
@@ -49,6 +58,19 @@ class SourceText {
  private:
   std::string_view text_;
   std::vector<std::size_t> starts_;  // offset of each line
+};
+
+// Turns places into positions, in one pass over the text when they come in ascending order.
+class PositionFinder {
+ public:
+  explicit PositionFinder(const SourceText& source) : source_(source) {}  // must outlive it
+  Position find(const Place& place);
+
+ private:
+  const SourceText& source_;
+  int line_ = 0;            // of the place found last
+  std::size_t offset_ = 0;  // up to which its line has been counted
+  int characters_ = 0;
 };
 
 // Number of characters in UTF-8 text; a byte that is not part of one counts as one.

@@ -81,7 +81,7 @@ class WorkloadReader {
   }
 
   void add_stragglers(const Node& list, const Node& scenario, Workload& workload) {
-    if (computing_.none() && scenario.get("workload")) {
+    if (computing_.none() && scenario.get("workload") && !list.items.empty()) {
       diagnostics_.warning(scenario.key_place("stragglers"),
                            "'stragglers' has no effect: nothing in the workload computes",
                            "stragglers slow down the compute phases of a step");

@@ -109,22 +109,19 @@ std::size_t skip_properties(std::string_view text, std::size_t offset) {
 
 ScalarExtent scalar_extent(std::string_view text, std::size_t offset, std::string_view value) {
   if (offset >= text.size()) return {};
-  const std::size_t line_end = std::min(text.find_first_of("\r\n", offset), text.size());
   const char first = text[offset];
   if (first == '"' || first == '\'') {
     const std::size_t end = closing_quote(text, offset);
     if (end == std::string_view::npos) return {1, true, false};
-    return {std::min(end + 1, line_end) - offset, true, true};
+    const std::string_view whole = text.substr(offset, end + 1 - offset);
+    return {std::min(whole.find_first_of("\r\n"), whole.size()), true, true};
   }
   if (first == '|' || first == '>') return {1, true, true};
   // A plain scalar is in the source as it is in the value, except that it may go on over several lines.
-  std::size_t bytes = std::min(value.size(), line_end - offset);
-  if (text.substr(offset, bytes) != value.substr(0, bytes)) {
-    std::size_t same = 0;
-    while (same < bytes && text[offset + same] == value[same])
-      ++same;
-    bytes = same;
-  }
+  const std::string_view whole = text.substr(offset, value.size());
+  const auto differs = std::mismatch(whole.begin(), whole.end(), value.begin()).first;
+  const std::size_t bytes =
+      std::min(static_cast<std::size_t>(differs - whole.begin()), whole.find_first_of("\r\n"));
   return {std::max<std::size_t>(bytes, 1), false, true};
 }
 
