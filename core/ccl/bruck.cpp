@@ -3,7 +3,9 @@
 #include "core/ccl/make_step.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <limits>
 
 namespace cnuas::ccl {
 namespace {
@@ -11,10 +13,11 @@ namespace {
 constexpr Lane kSend = 0;
 constexpr Lane kReceive = 1;
 
-// Among the first `terms` of start, start + stride, ...: how many are below `bound`.
-std::uint64_t count_below(std::uint64_t start, std::uint64_t stride, std::uint64_t terms,
+// Among the first `terms` of start, start + 2^log_stride, ...: how many are below `bound`.
+std::uint64_t count_below(std::uint64_t start, unsigned log_stride, std::uint64_t terms,
                           std::uint64_t bound) {
-  return bound <= start ? 0 : std::min(terms, (bound - start + stride - 1) / stride);
+  if (bound <= start) return 0;
+  return std::min(terms, ((bound - start - 1) >> log_stride) + 1);
 }
 
 // Received messages stay where they are, an area of scratch for each round, and blocks are packed for their
@@ -25,12 +28,16 @@ class BruckAllToAll final : public Schedule {
       : Schedule(problem),
         ranks_(problem.ranks),
         rounds_(static_cast<unsigned>(std::bit_width(problem.ranks - 1))),
-        blocks_(problem.count, problem.ranks) {}
+        blocks_(problem.count, problem.ranks) {
+    first_step_[0] = 1;
+    for (unsigned round = 0; round < rounds_; ++round)
+      first_step_[round + 1] = first_step_[round] + packed_slots(round) + 1 + final_slots(round);
+  }
 
   Lane lanes() const override { return 2; }
 
   std::uint64_t steps(Rank, Lane lane) const override {
-    return lane == kSend ? rounds_ : first_step(rounds_);
+    return lane == kSend ? rounds_ : first_step_[rounds_];
   }
 
   Step step(Rank rank, Lane lane, std::uint64_t index) const override {
@@ -38,16 +45,16 @@ class BruckAllToAll final : public Schedule {
       const unsigned round = static_cast<unsigned>(index);
       return make_send(rank_after(rank, distance(round), ranks_), in_scratch(0),
                        bruck_packed(blocks_, rank, round, ranks_),
-                       after(kReceive, first_step(round) + packed_slots(round)));
+                       after(kReceive, first_step_[round] + packed_slots(round)));
     }
     if (index == 0) {
       const Block own = blocks_.at(rank);
       return make_copy(in_input(own.offset), in_output(rank * own.count), own.count);
     }
     unsigned round = 0;
-    while (first_step(round + 1) <= index)
+    while (first_step_[round + 1] <= index)
       ++round;
-    return receive_step(rank, round, index - first_step(round));
+    return receive_step(rank, round, index - first_step_[round]);
   }
 
   std::uint64_t scratch_elements(Rank) const override { return (1 + rounds_) * area_size(); }
@@ -64,14 +71,6 @@ class BruckAllToAll final : public Schedule {
   std::uint64_t final_slots(unsigned round) const {
     return std::min<std::uint64_t>(2 * distance(round), ranks_) - distance(round);
   }
-  // The first of the receiving lane's steps that belong to a round: pack, receive, place.
-  std::uint64_t first_step(unsigned round) const {
-    std::uint64_t step = 1;
-    for (unsigned before = 0; before < round; ++before)
-      step += packed_slots(before) + 1 + final_slots(before);
-    return step;
-  }
-
   // At most half of the slots have any one bit set.
   std::uint64_t area_size() const { return ranks_ / 2 * blocks_.largest(); }
   Location received(unsigned round, std::uint64_t offset) const {
@@ -111,6 +110,8 @@ class BruckAllToAll final : public Schedule {
   const Rank ranks_;
   const unsigned rounds_;
   const Blocks blocks_;
+  // The first of the receiving lane's steps that belong to a round: pack, receive, place.
+  std::array<std::uint64_t, std::numeric_limits<Rank>::digits + 1> first_step_{};
 };
 
 }  // namespace
@@ -122,12 +123,17 @@ std::uint64_t bruck_packed(const Blocks& blocks, Rank rank, unsigned round, std:
   const std::uint64_t full_runs = slot >> (round + 1);
   const std::uint64_t rest = (slot & run) != 0 ? slot & (run - 1) : 0;
   const std::uint64_t first = rank + run;  // target of the first run, not yet modulo ranks
-  const std::uint64_t stride = 2 * run;
-  const std::uint64_t larger_runs = count_below(first, stride, full_runs, blocks.larger()) +
-                                    count_below(first, stride, full_runs, ranks + blocks.larger()) -
-                                    count_below(first, stride, full_runs, ranks);
+  const auto larger_below = [&](std::uint64_t bound) {
+    return count_below(first, round + 1, full_runs, bound);
+  };
+  const std::uint64_t larger_runs =
+      blocks.even()
+          ? 0
+          : larger_below(blocks.larger()) + larger_below(ranks + blocks.larger()) - larger_below(ranks);
   std::uint64_t elements = blocks.smallest() * (full_runs * run) + larger_runs * run;
-  if (rest > 0) elements += rest * blocks.count((first + full_runs * stride) % ranks);
+  if (rest == 0) return elements;
+  const std::uint64_t target = first + full_runs * 2 * run;
+  elements += rest * blocks.count(target < ranks ? target : target - ranks);
   return elements;
 }
 

@@ -63,8 +63,8 @@ class ChainBroadcast final : public Schedule {
   Lane lanes() const override { return 2; }
 
   std::uint64_t steps(Rank rank, Lane lane) const override {
-    if (lane == kReceive) return rank == problem().root ? 1 : chunks_.parts();
-    return rank_after(rank, 1, problem().ranks) == problem().root ? 0 : chunks_.parts();
+    if (lane == kSend) return rank_after(rank, 1, problem().ranks) == problem().root ? 0 : chunks_.parts();
+    return rank == problem().root ? 1 : chunks_.parts();
   }
 
   Step step(Rank rank, Lane lane, std::uint64_t index) const override {

@@ -16,7 +16,7 @@ class TreeBroadcast final : public Schedule {
   Lane lanes() const override { return 2; }
 
   std::uint64_t steps(Rank rank, Lane lane) const override {
-    return lane == kReceive ? 1 : children(rank_before(rank, problem().root, ranks_));
+    return lane == kSend ? children(rank_before(rank, problem().root, ranks_)) : 1;
   }
 
   Step step(Rank rank, Lane lane, std::uint64_t index) const override {

@@ -252,7 +252,7 @@ class DataTest : public testing::TestWithParam<Shipped> {
   template <class T, class Check>
   static void for_each_run(std::uint64_t seed, const Check& check) {
     std::mt19937_64 random(seed);
-    for (int i = 0; i < (kSlowBuild ? 60 : 600); ++i) {
+    for (int i = 0; i < (kSlowBuild ? 150 : 600); ++i) {
       const auto ranks = static_cast<Rank>(1 + random() % 17);
       const std::uint64_t count = random() % (4 * ranks);
       const Problem problem =
