@@ -1,7 +1,8 @@
 #include "sim/simulator.h"
 
 #include "core/topology/routes.h"
-#include "sim/fluid/fluid_engine.h"
+#include "sim/fluid/fluid_mover.h"
+#include "sim/run/run.h"
 #include "sim/simgrid/kernel.h"
 
 #include <algorithm>
@@ -31,15 +32,15 @@ class Simulation {
       : scenario_(scenario),
         routes_(scenario.fabric),
         kernel_(scenario.fabric, routes_, scenario.workload.background, scenario.workload.stragglers),
-        engine_(scenario.fabric, routes_, kernel_, scenario.workload.background,
-                FluidOptions{options.simgrid_flows}) {}
+        context_{scenario.fabric, routes_, kernel_, scenario.workload, scenario.seed, {}},
+        options_(options) {}
 
   Result<RunResult> run(const std::function<void(const Progress&)>& progress) {
     for (const WorkItem& item : scenario_.workload.items) {
       const auto* measurement = std::get_if<Measurement>(&item);
       progress_.items += measurement ? measurement->calls.size() : 1;
     }
-    engine_.progress = [&](Picoseconds time, std::uint64_t events) {
+    context_.progress = [&](Picoseconds time, std::uint64_t events) {
       progress_.time_ps = time;
       progress_.events = events;
       progress(progress_);
@@ -68,8 +69,19 @@ class Simulation {
     ++progress_.item;
   }
 
+  Result<Outcome> run_phases(const std::vector<Phase>& phases) {
+    Result<Outcome> outcome =
+        Run<FluidMover>(context_, phases, FluidOptions{options_.simgrid_flows}).execute();
+    if (!outcome) return outcome;
+    for (const PhaseOutcome& phase : outcome->phases) {
+      if (!phase.incomplete.empty())
+        return fail(ErrorCode::mismatch, "the schedule does not finish: " + phase.incomplete);
+    }
+    return outcome;
+  }
+
   Result<void> measure(const CollectiveCall& call) {
-    Result<FluidOutcome> outcome = engine_.run({Phase{call, false}});
+    Result<Outcome> outcome = run_phases({Phase{call, false}});
     if (!outcome) return located(outcome.error(), describe(call));
     CollectiveResult row = base_row(call, outcome->phases[0]);
     row.events = outcome->events;
@@ -81,7 +93,7 @@ class Simulation {
   }
 
   Result<void> train(const TrainingStep& step) {
-    Result<FluidOutcome> outcome = engine_.run(step.phases);
+    Result<Outcome> outcome = run_phases(step.phases);
     if (!outcome) return located(outcome.error(), "step '" + step.name + "'");
     StepResult whole{step.name, outcome->time_ps, outcome->compute_ps, {}, outcome->digest};
     for (std::size_t i = 0; i < step.phases.size(); ++i) {
@@ -103,7 +115,7 @@ class Simulation {
     return tl::unexpected<Error>(std::move(error));
   }
 
-  CollectiveResult base_row(const CollectiveCall& call, const FluidOutcome::PhaseOutcome& phase) const {
+  CollectiveResult base_row(const CollectiveCall& call, const PhaseOutcome& phase) const {
     const ccl::Problem problem = problem_of(call);
     const Model model = port_model(call.ranks);
     CollectiveResult row;
@@ -150,7 +162,7 @@ class Simulation {
     return model;
   }
 
-  void find_busiest(const FluidOutcome& outcome, CollectiveResult& row) const {
+  void find_busiest(const Outcome& outcome, CollectiveResult& row) const {
     if (outcome.time_ps == 0) return;
     for (LinkIndex link = 0; link < outcome.link_bytes.size(); ++link) {
       if (outcome.link_bytes[link] == 0) continue;
@@ -166,7 +178,8 @@ class Simulation {
   const scenarios::Scenario& scenario_;
   RouteTable routes_;
   Kernel kernel_;
-  FluidEngine engine_;
+  RunContext context_;
+  SimulatorOptions options_;
   Progress progress_;
   RunResult result_;
 };

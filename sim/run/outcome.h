@@ -1,0 +1,32 @@
+// What happened in one run, counted from its begin.
+#pragma once
+
+#include "core/engine/time.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cnuas::sim {
+
+struct PhaseOutcome {
+  Picoseconds begin_ps = 0;      // first rank's start
+  Picoseconds end_ps = 0;        // last rank's end
+  std::uint64_t wire_bytes = 0;  // put on the wire by all GPU ports, headers included
+  std::uint64_t messages = 0;
+  std::string
+      incomplete;  // why it did not end, e.g. "rank 3 waits for a message from rank 2"; "" when it did
+};
+
+struct Outcome {
+  std::vector<PhaseOutcome> phases;
+  Picoseconds time_ps = 0;
+  Picoseconds compute_ps = 0;  // longest time one GPU spent in computation phases
+  std::uint64_t events = 0;    // messages sent, messages received, computations
+  std::uint64_t frames = 0;    // put on a wire, each hop counted
+  std::uint64_t digest = 0;    // of every arrival and when it was
+  std::vector<std::uint64_t>
+      link_bytes;  // bytes carried, by LinkIndex: payload in fluid, frames in frame fidelity
+};
+
+}  // namespace cnuas::sim
