@@ -27,11 +27,15 @@ struct ClosedForm {
 // a = latency, m = size / rate. Block sizes are the schedule's own whole elements, so m/N stands for the
 // largest block. Source of the formulas: Patarasuk and Yuan 2009 (ring); Thakur, Rabenseifner and Gropp 2005
 // (recursive doubling, halving-doubling, Bruck, pairwise); the rest follow from the port model directly.
+// Where blocks are uneven, time_ps is the exact sum over rounds or the longest path, and `formula` what that
+// comes to for even ones. Not exact: a vector in uneven blocks for the direct algorithms, trees of more than
+// two ranks, a chain of more chunks than its hops can hold, and whatever makes messages meet at an ingress.
 // Always has a value for a problem that make_schedule accepts; 0 ranks or a rate of 0 give kNever.
 ClosedForm closed_form(const Problem& problem, std::uint32_t element_bytes, const PortModel& port);
 
 // Least time for any algorithm: latency of one message (N > 1) and the bytes that must leave or enter the
-// busiest port.
+// busiest port. Those are rounded as one message; a schedule that cuts them into k messages can come out k/2
+// ps below, since each of them is rounded on its own.
 Picoseconds lower_bound(const Problem& problem, std::uint32_t element_bytes, const PortModel& port);
 
 // busbw = algbw * bus_factor (nccl-tests, doc/PERFORMANCE.md).

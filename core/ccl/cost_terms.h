@@ -5,7 +5,9 @@
 #include "core/ccl/cost.h"
 #include "core/ccl/durations.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace cnuas::ccl {
 
@@ -19,6 +21,7 @@ struct CostTerms {
   Picoseconds a() const { return port.latency_ps; }
   Picoseconds m() const { return wire(problem.count); }
   Picoseconds wire(std::uint64_t elements) const {
+    if (elements > std::numeric_limits<std::uint64_t>::max() / std::max(element_bytes, 1u)) return kNever;
     return transmission_ps(elements * element_bytes, port.rate_bytes_per_s);
   }
 

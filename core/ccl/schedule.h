@@ -79,7 +79,8 @@ struct Dependency {
 // A lane's steps run one after the other; lanes run side by side, held together by dependencies. A step
 // starts when the one before it in its lane and all its dependencies are complete. A send is complete when
 // its source may be overwritten, every other step when its result is in place. Messages match in order for
-// each (source, destination, channel).
+// each (source, destination, channel): all its sends are in one lane, and all its receives. A copy to where
+// the data already is does nothing; places that overlap in part are not allowed.
 struct Step {
   Op op = Op::nop;
   std::uint8_t channel = 0;
@@ -118,7 +119,8 @@ class Schedule {
 std::uint64_t input_elements(const Problem& problem, Rank rank);
 std::uint64_t output_elements(const Problem& problem, Rank rank);
 
-// Builds the generator of problem.algorithm. Errors: invalid_argument (0 ranks, root out of range, 0 chunks),
+// Builds the generator of problem.algorithm. Errors: invalid_argument (0 ranks, root out of range, 0 chunks,
+// more than 2^62 elements over all ranks),
 // unsupported (the collective has no such algorithm; the message lists those it has).
 Result<std::unique_ptr<Schedule>> make_schedule(const Problem& problem);
 

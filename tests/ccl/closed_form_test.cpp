@@ -132,6 +132,9 @@ TEST(ClosedFormValueTest, DegenerateProblems) {
   for (const Shipped& shipped : all_shipped()) {
     EXPECT_EQ(closed_form(problem_of(shipped, 4, 100), 4, PortModel{0, 5}).time_ps, kNever) << label(shipped);
     EXPECT_EQ(lower_bound(problem_of(shipped, 4, 100), 4, PortModel{0, 5}), kNever);
+    const std::uint64_t most = ~std::uint64_t{0} / 4 / 6;
+    EXPECT_EQ(closed_form(problem_of(shipped, 6, most), 64, PortModel{1'000, 5}).time_ps, kNever)
+        << label(shipped);
     // A byte a second: nothing overflows, whatever does not fit is never.
     EXPECT_GT(closed_form(problem_of(shipped, 6, 1'000'000'000'000), 8, PortModel{1, 5}).time_ps, kSecond)
         << label(shipped);
