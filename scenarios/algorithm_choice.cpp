@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace cnuas::scenarios {
 namespace {
@@ -52,18 +53,23 @@ std::vector<AlgorithmChoice> read_words(std::span<const Node> words, ccl::Collec
 // Of each switch, the two GPUs of `ranks` that are farthest from it: the ends of the longest way are among
 // them.
 std::vector<GpuIndex> farthest_of_each_switch(const Fabric& fabric, const std::vector<GpuId>& ranks) {
-  std::vector<std::vector<GpuIndex>> farthest(fabric.switches.size());
   const auto latency = [&](GpuIndex gpu) { return fabric.gpus[gpu].link.latency_ps; };
+  std::vector<std::optional<GpuIndex>> farthest(fabric.switches.size()), second(fabric.switches.size());
   for (GpuId id : ranks) {
     const GpuIndex gpu = *find_gpu(fabric, id);
-    std::vector<GpuIndex>& two = farthest[fabric.gpus[gpu].attached];
-    two.push_back(gpu);
-    std::stable_sort(two.begin(), two.end(), [&](GpuIndex a, GpuIndex b) { return latency(a) > latency(b); });
-    if (two.size() > 2) two.pop_back();
+    std::optional<GpuIndex>& first = farthest[fabric.gpus[gpu].attached];
+    std::optional<GpuIndex>& other = second[fabric.gpus[gpu].attached];
+    if (!first || latency(gpu) > latency(*first)) {
+      other = std::exchange(first, gpu);
+    } else if (!other || latency(gpu) > latency(*other)) {
+      other = gpu;
+    }
   }
   std::vector<GpuIndex> all;
-  for (const auto& two : farthest)
-    all.insert(all.end(), two.begin(), two.end());
+  for (std::size_t i = 0; i < farthest.size(); ++i) {
+    if (farthest[i]) all.push_back(*farthest[i]);
+    if (second[i]) all.push_back(*second[i]);
+  }
   return all;
 }
 

@@ -102,7 +102,9 @@ std::vector<CollectiveCall> CollectiveReader::expand(CollectiveCall call,
                                                      const std::vector<std::uint64_t>& sizes,
                                                      const std::vector<AlgorithmChoice>& algorithms,
                                                      const Node& item) {
-  const ccl::PortModel port = port_model(fabric_, routes_, call.ranks);
+  const bool any_auto =
+      std::find(algorithms.begin(), algorithms.end(), AlgorithmChoice{}) != algorithms.end();
+  const ccl::PortModel port = any_auto ? port_model(fabric_, routes_, call.ranks) : ccl::PortModel{};
   std::vector<CollectiveCall> calls;
   for (std::uint64_t size : sizes) {
     call.size_bytes = size;

@@ -181,6 +181,9 @@ class Builder final : public YAML::EventHandler {
   }
 
   void take_key(Open& parent, const Node& node) {
+    if (parent.node.entries.size() >= kMostKeys)
+      abandon(node.place, "more than " + std::to_string(kMostKeys) + " keys in one mapping",
+              "no part of a scenario has so many");
     parent.key = node.text;
     parent.key_place = node.place;
     parent.has_key = true;
@@ -205,6 +208,14 @@ class Builder final : public YAML::EventHandler {
   std::size_t nodes_ = 0;
   int documents_ = 0;
 };
+
+// yaml-cpp reads to the end of a [list] or {mapping} before it reports the beginning, and takes some 200
+// bytes of memory for each byte of it: what is too much has to be seen before. Brackets in texts and comments
+// count too.
+bool too_many_brackets(std::string_view text) {
+  const auto begins_a_node = [](char c) { return c == '[' || c == '{' || c == ','; };
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_a_node)) > kMostNodes;
+}
 
 // A stream over bytes that stay where they are.
 class ViewBuffer final : public std::streambuf {
@@ -277,6 +288,11 @@ const Place& Node::key_place(std::string_view key) const {
 std::optional<Node> read_document(const SourceText& source, Diagnostics& diagnostics) {
   if (const auto fault = source.fault()) {
     diagnostics.error(fault->place, fault->message, fault->help);
+    return std::nullopt;
+  }
+  if (too_many_brackets(source.text())) {
+    diagnostics.error(Place{}, "more than " + std::to_string(kMostNodes) + " brackets and commas",
+                      "make the file smaller");
     return std::nullopt;
   }
   Builder builder(source, diagnostics);

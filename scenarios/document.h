@@ -47,6 +47,7 @@ struct Entry {
 };
 
 inline constexpr std::size_t kMostNodes = 500'000;  // after aliases are replaced by what they stand for
+inline constexpr std::size_t kMostKeys = 1000;      // of one mapping; the longest known one has some ten
 inline constexpr std::size_t kDeepest = 32;
 
 // The single document in `source`. Reported as errors, and then there may be no document: YAML syntax errors
