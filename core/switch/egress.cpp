@@ -5,10 +5,11 @@
 
 namespace cnuas::fabric_switch {
 
-void Switch::push(PortIndex egress, const QueuedFrame& queued, Picoseconds now, Actions& out) {
+void Switch::push(PortIndex egress, const FrameRef& frame, SharedBuffers::Slot shared, Picoseconds now,
+                  Actions& out) {
   Port& port = ports_[egress];
   const bool was_empty = port.queue.empty();
-  port.queue.push(queued);
+  port.queue.push(frame, port.order, shared, now);
   if (!was_empty) return;
   port.progress_ps = now;
   watch(stall_deadline(port));
@@ -18,7 +19,7 @@ void Switch::push(PortIndex egress, const QueuedFrame& queued, Picoseconds now, 
 void Switch::pop(PortIndex egress, Picoseconds now, Actions& out) {
   Port& port = ports_[egress];
   if (port.queue.empty()) return unstall(egress, now, out);
-  const QueuedFrame queued = port.queue.pop();
+  const QueuedFrame& queued = port.queue.front();
   PortCounters& count = counters_[egress];
   TypeCounters& of_type = count.by_type[slot(queued.frame.header.type)];
   ++of_type.tx_frames;
@@ -27,6 +28,7 @@ void Switch::pop(PortIndex egress, Picoseconds now, Actions& out) {
     count.latency.record(now - queued.received_ps);
     if (shared_.let_go(queued.shared)) out.released.push_back(queued.frame.buffer);
   }
+  port.queue.pop();
   if (port.queue.empty()) --watched_;
   if (flow_.awaited(egress) && port.queue.bytes() < port.limit_bytes - port.limit_bytes / 2) {
     flow_.resume(egress, out.resumed);
@@ -51,10 +53,11 @@ void Switch::flush(PortIndex egress, DropReason reason, Actions& out) {
   if (!port.queue.empty()) --watched_;
   if (port.queue.own_frames() > 0) port.announcements_lost = true;
   while (!port.queue.empty()) {
-    const QueuedFrame queued = port.queue.pop();
+    const QueuedFrame& queued = port.queue.front();
     count_tx_drop(egress, queued.frame.header.type, reason);
     if (queued.frame.buffer != kOwnFrame && shared_.let_go(queued.shared))
       out.released.push_back(queued.frame.buffer);
+    port.queue.pop();
   }
   flow_.resume(egress, out.resumed);
 }

@@ -33,23 +33,28 @@ class EgressQueue {
     return ring_[head_];
   }
 
-  void push(const QueuedFrame& queued) {
+  // `order` is the one to send the header in.
+  void push(const FrameRef& frame, wire::ByteOrder order, SharedBuffers::Slot shared,
+            Picoseconds received_ps) {
     if (size_ == ring_.size()) [[unlikely]]
       grow();
-    ring_[(head_ + size_) & (ring_.size() - 1)] = queued;
+    QueuedFrame& queued = ring_[(head_ + size_) & (ring_.size() - 1)];
+    queued.frame = frame;
+    queued.frame.header.order = order;
+    queued.shared = shared;
+    queued.received_ps = received_ps;
     ++size_;
-    bytes_ += queued.frame.bytes();
-    own_frames_ += queued.frame.buffer == kOwnFrame ? 1 : 0;
+    bytes_ += frame.bytes();
+    own_frames_ += frame.buffer == kOwnFrame ? 1 : 0;
   }
 
   // Precondition: not empty.
-  QueuedFrame pop() {
-    const QueuedFrame queued = front();
+  void pop() {
+    const FrameRef& frame = front().frame;
+    bytes_ -= frame.bytes();
+    own_frames_ -= frame.buffer == kOwnFrame ? 1 : 0;
     head_ = (head_ + 1) & (ring_.size() - 1);
     --size_;
-    bytes_ -= queued.frame.bytes();
-    own_frames_ -= queued.frame.buffer == kOwnFrame ? 1 : 0;
-    return queued;
   }
 
   // Calls visit(const QueuedFrame&) for each, the front first.

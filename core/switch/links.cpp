@@ -182,11 +182,8 @@ void Switch::announce_to(PortIndex egress, GpuId gpu, Picoseconds now, Actions& 
     return count_tx_drop(egress, wire::FrameType::discovery,
                          full ? DropReason::announcements : DropReason::stalled);
   }
-  QueuedFrame queued;
-  queued.frame.header = {wire::FrameType::discovery, port.order, gpu, kBroadcast, 0};
-  queued.frame.buffer = kOwnFrame;
-  queued.received_ps = now;
-  push(egress, queued, now, out);
+  const FrameRef frame{{wire::FrameType::discovery, port.order, gpu, kBroadcast, 0}, kOwnFrame};
+  push(egress, frame, SharedBuffers::kSole, now, out);
 }
 
 // --- What there is to see ---------------------------------------------------------------------------------

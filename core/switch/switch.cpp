@@ -169,9 +169,7 @@ void Switch::enqueue(PortIndex ingress, PortIndex egress, const FrameRef& frame,
     if (shared_.let_go(shared)) out.released.push_back(frame.buffer);
     return;
   }
-  QueuedFrame queued{frame, shared, now};
-  queued.frame.header.order = port.order;
-  push(egress, queued, now, out);
+  push(egress, frame, shared, now, out);
   if (flow_.paused(ingress)) flow_.add_overrun(ingress, frame.bytes());
   if (port.queue.bytes() >= port.limit_bytes) flow_.pause(ingress, egress, out.paused);
 }

@@ -164,7 +164,8 @@ class Switch {
   void drop_received(PortIndex ingress, std::size_t type, BufferId buffer, DropReason reason, Actions& out);
 
   // Queues: egress.cpp.
-  void push(PortIndex egress, const QueuedFrame& queued, Picoseconds now, Actions& out);
+  void push(PortIndex egress, const FrameRef& frame, SharedBuffers::Slot shared, Picoseconds now,
+            Actions& out);
   void flush(PortIndex egress, DropReason reason, Actions& out);
   void count_tx_drop(PortIndex egress, wire::FrameType type, DropReason reason);
   void moved(PortIndex egress, Picoseconds now, Actions& out);
