@@ -2,6 +2,7 @@
 
 #include "core/topology/routes.h"
 #include "sim/fluid/fluid_mover.h"
+#include "sim/frame/frame_mover.h"
 #include "sim/run/run.h"
 #include "sim/simgrid/kernel.h"
 
@@ -33,7 +34,10 @@ class Simulation {
         routes_(scenario.fabric),
         kernel_(scenario.fabric, routes_, scenario.workload.background, scenario.workload.stragglers),
         context_{scenario.fabric, routes_, kernel_, scenario.workload, scenario.seed, {}},
-        options_(options) {}
+        options_(options),
+        fidelity_(chosen_fidelity(scenario)) {
+    result_.fidelity = fidelity_;
+  }
 
   Result<RunResult> run(const std::function<void(const Progress&)>& progress) {
     for (const WorkItem& item : scenario_.workload.items) {
@@ -70,6 +74,12 @@ class Simulation {
   }
 
   Result<Outcome> run_phases(const std::vector<Phase>& phases) {
+    if (fidelity_ == Fidelity::frame) {
+      Run<FrameMover> run(context_, phases);
+      Result<Outcome> outcome = run.execute();
+      if (outcome) result_.switches = run.mover().take_switches();
+      return outcome;
+    }
     Result<Outcome> outcome =
         Run<FluidMover>(context_, phases, FluidOptions{options_.simgrid_flows}).execute();
     if (!outcome) return outcome;
@@ -85,8 +95,10 @@ class Simulation {
     if (!outcome) return located(outcome.error(), describe(call));
     CollectiveResult row = base_row(call, outcome->phases[0]);
     row.events = outcome->events;
+    row.frames = outcome->frames;
     row.digest = outcome->digest;
-    row.model_applies = row.model_applies && scenario_.workload.background.empty();
+    row.model_applies =
+        row.model_applies && scenario_.workload.background.empty() && scenario_.workload.faults.empty();
     find_busiest(*outcome, row);
     result_.collectives.push_back(std::move(row));
     return {};
@@ -120,11 +132,14 @@ class Simulation {
     const Model model = port_model(call.ranks);
     CollectiveResult row;
     row.call = call;
+    row.fidelity = fidelity_;
+    row.incomplete = phase.incomplete;
     row.canonical = !reduces(call.collective) ||
                     ccl::fold_guarantee(call.collective, call.algorithm, problem.ranks).canonical;
     row.time_ps = phase.end_ps - phase.begin_ps;
     row.wire_bytes = phase.wire_bytes;
-    row.lower_bound_ps = ccl::lower_bound(problem, size_of(call.type), model.port);
+    row.lower_bound_ps =
+        std::max(ccl::lower_bound(problem, size_of(call.type), model.port), crossing_bound(call, problem));
     row.model = ccl::closed_form(problem, size_of(call.type), model.port);
     row.model_applies = model.exact;
     return row;
@@ -147,6 +162,7 @@ class Simulation {
     // Links of one kind: any pair will do. Otherwise the two nearest, which bounds every message from below.
     if (model.exact) {
       model.port.latency_ps = 2 * first.link.latency_ps + fabric.switches[first.attached].latency_ps;
+      if (fidelity_ == Fidelity::frame) add_framing(first, model);
       return model;
     }
     Picoseconds nearest = kNever;
@@ -160,6 +176,33 @@ class Simulation {
     }
     if (ranks.size() > 1) model.port.latency_ps = nearest + second + least_switch;
     return model;
+  }
+
+  // Frames on NVLink have packet headers besides, which no form covers.
+  void add_framing(const Gpu& gpu, Model& model) const {
+    model.exact = !gpu.link.packets.has_value();
+    const std::uint64_t held =
+        scenario_.fabric.switches[gpu.attached].cut_through ? wire::kHeaderBytes : ~0ull;
+    model.port.framing = ccl::Framing{chunk_bytes(scenario_.fabric), kFrameOverhead, held};
+  }
+
+  // What must leave and enter each switch that has some of the ranks, over all its cables together.
+  Picoseconds crossing_bound(const CollectiveCall& call, const ccl::Problem& problem) const {
+    const Fabric& fabric = scenario_.fabric;
+    std::vector<std::uint64_t> rate(fabric.switches.size(), 0);
+    for (const Cable& cable : fabric.cables) {
+      rate[cable.a] += cable.link.payload_bytes_per_s();
+      rate[cable.b] += cable.link.payload_bytes_per_s();
+    }
+    std::vector<bool> inside(call.ranks.size());
+    Picoseconds bound = 0;
+    for (SwitchIndex each = 0; each < fabric.switches.size(); ++each) {
+      for (std::size_t rank = 0; rank < inside.size(); ++rank)
+        inside[rank] = fabric.gpus[*find_gpu(fabric, call.ranks[rank])].attached == each;
+      const std::uint64_t bytes = ccl::crossing_elements(problem, inside) * size_of(call.type);
+      if (bytes > 0) bound = std::max(bound, transmission_ps(bytes, rate[each]));
+    }
+    return bound;
   }
 
   void find_busiest(const Outcome& outcome, CollectiveResult& row) const {
@@ -180,11 +223,17 @@ class Simulation {
   Kernel kernel_;
   RunContext context_;
   SimulatorOptions options_;
+  Fidelity fidelity_;
   Progress progress_;
   RunResult result_;
 };
 
 }  // namespace
+
+Fidelity chosen_fidelity(const scenarios::Scenario& scenario) {
+  if (scenario.fidelity != Fidelity::automatic) return scenario.fidelity;
+  return scenario.workload.faults.empty() ? Fidelity::fluid : Fidelity::frame;
+}
 
 Result<RunResult> simulate(const scenarios::Scenario& scenario, const SimulatorOptions& options,
                            const std::function<void(const Progress&)>& progress) {

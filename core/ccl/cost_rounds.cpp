@@ -18,29 +18,30 @@ void exchange(LockStep& time, Rank bit, const Wire& wire) {
 
 // The latest rank, after each core rank with an extra one has sent it its result: back(core) to transmit.
 template <class Back>
-Picoseconds finish(const LockStep& time, const CoreRanks& core, Picoseconds latency, const Back& back) {
+Picoseconds finish(const LockStep& time, const CoreRanks& core, const Back& back) {
   Picoseconds end = 0;
   for (Rank c = 0; c < core.size(); ++c)
-    end = std::max(end, core.has_extra(c) ? plus(time.ready(c), back(c), latency) : time.ready(c));
+    end = std::max(end, core.has_extra(c) ? plus(time.ready(c), back(c)) : time.ready(c));
   return end;
 }
 
 ClosedForm recursive_doubling_gather_cost(const CostTerms& t) {
   const CoreRanks core(t.n());
   const Blocks blocks = t.blocks();
-  LockStep time(core.size(), t.a());
+  LockStep time(core.size());
   for (Rank c = 0; c < core.extras(); ++c)
-    time.receive_first(c, t.wire(blocks.count(core.rank_of(c) + 1)));
+    time.receive_first(c, t.message(blocks.count(core.rank_of(c) + 1)));
   for (unsigned round = 0; round < core.rounds(); ++round) {
     const Rank size = Rank{1} << round;
     exchange(time, size, [&](Rank c) {
       const Rank first = c & ~(size - 1);
-      return t.wire(blocks.range(core.rank_of(first), core.rank_of(first + size)).count);
+      return t.message(blocks.range(core.rank_of(first), core.rank_of(first + size)).count);
     });
   }
-  const Picoseconds end = finish(time, core, t.a(), [&](Rank c) {
+  const Picoseconds end = finish(time, core, [&](Rank c) {
     const Rank extra = core.rank_of(c) + 1;
-    return plus(t.wire(blocks.offset(extra)), t.wire(t.problem.count - blocks.offset(extra + 1)));
+    const std::uint64_t rest = t.problem.count - blocks.offset(extra + 1);
+    return plus(t.wire(blocks.offset(extra)), t.wire(rest), t.a(rest));
   });
   if (core.extras() == 0) return {end, time.exact(), "log2(N)a + m(N-1)/N"};
   return {end, time.exact(), "a + m/N, then log2(N)a + m(N-1)/N over the power of two, then a + m(N-1)/N"};
@@ -51,13 +52,13 @@ ClosedForm recursive_doubling_gather_cost(const CostTerms& t) {
 ClosedForm recursive_doubling_cost(const CostTerms& t) {
   if (t.problem.collective == Collective::all_gather) return recursive_doubling_gather_cost(t);
   const CoreRanks core(t.n());
-  const Picoseconds whole = t.m();
-  LockStep time(core.size(), t.a());
+  const MessageTime whole = t.message(t.problem.count);
+  LockStep time(core.size());
   for (Rank c = 0; c < core.extras(); ++c)
     time.receive_first(c, whole);
   for (unsigned round = 0; round < core.rounds(); ++round)
     exchange(time, Rank{1} << round, [&](Rank) { return whole; });
-  const Picoseconds end = finish(time, core, t.a(), [&](Rank) { return whole; });
+  const Picoseconds end = finish(time, core, [&](Rank) { return plus(whole.transmit_ps, whole.way_ps); });
   if (core.extras() == 0) return {end, time.exact(), "log2(N)(a + m)"};
   return {end, time.exact(), "a + m, then log2(N)(a + m) over the power of two, then a + m"};
 }
@@ -65,18 +66,18 @@ ClosedForm recursive_doubling_cost(const CostTerms& t) {
 ClosedForm halving_doubling_cost(const CostTerms& t) {
   const CoreRanks core(t.n());
   const Blocks blocks(t.problem.count, core.size());
-  const Picoseconds whole = t.m();
-  LockStep time(core.size(), t.a());
+  const MessageTime whole = t.message(t.problem.count);
+  LockStep time(core.size());
   for (Rank c = 0; c < core.extras(); ++c)
     time.receive_first(c, whole);
   const auto region = [&](Rank c, unsigned rounds) {
-    return t.wire(halving_doubling_region(core, blocks, c, rounds).count);
+    return t.message(halving_doubling_region(core, blocks, c, rounds).count);
   };
   for (unsigned bit = 0; bit < core.rounds(); ++bit)
     exchange(time, Rank{1} << bit, [&](Rank c) { return region(c ^ (Rank{1} << bit), bit + 1); });
   for (unsigned bit = core.rounds(); bit-- > 0;)
     exchange(time, Rank{1} << bit, [&](Rank c) { return region(c, bit + 1); });
-  const Picoseconds end = finish(time, core, t.a(), [&](Rank) { return whole; });
+  const Picoseconds end = finish(time, core, [&](Rank) { return plus(whole.transmit_ps, whole.way_ps); });
   if (core.extras() == 0) return {end, time.exact(), "2log2(N)a + 2m(N-1)/N"};
   return {end, time.exact(), "a + m, then 2log2(N)a + 2m(N-1)/N over the power of two, then a + m"};
 }
@@ -84,16 +85,18 @@ ClosedForm halving_doubling_cost(const CostTerms& t) {
 ClosedForm halving_cost(const CostTerms& t) {
   const CoreRanks core(t.n());
   const Blocks blocks = t.blocks();
-  LockStep time(core.size(), t.a());
+  LockStep time(core.size());
   for (Rank c = 0; c < core.extras(); ++c)
-    time.receive_first(c, t.m());
+    time.receive_first(c, t.message(t.problem.count));
   for (unsigned round = 0; round < core.rounds(); ++round) {
     const Rank bit = core.size() >> (round + 1);
     exchange(time, bit,
-             [&](Rank c) { return t.wire(halving_region(core, blocks, c ^ bit, round + 1).count); });
+             [&](Rank c) { return t.message(halving_region(core, blocks, c ^ bit, round + 1).count); });
   }
-  const Picoseconds end =
-      finish(time, core, t.a(), [&](Rank c) { return t.wire(blocks.count(core.rank_of(c) + 1)); });
+  const Picoseconds end = finish(time, core, [&](Rank c) {
+    const std::uint64_t block = blocks.count(core.rank_of(c) + 1);
+    return plus(t.wire(block), t.a(block));
+  });
   if (core.extras() == 0) return {end, time.exact(), "log2(N)a + m(N-1)/N"};
   return {end, time.exact(), "a + m, then log2(N)a + m(N-1)/N over the power of two, then a + m/N"};
 }
@@ -104,10 +107,10 @@ ClosedForm pairwise_cost(const CostTerms& t) {
   const Blocks blocks = t.blocks();
   const Rank n = t.n();
   if (blocks.even() || n > kMostRanks)
-    return {times(n - 1, plus(t.a(), t.wire(blocks.smallest()))), blocks.even(), kFormula};
-  const Picoseconds large = t.wire(blocks.largest());
-  const Picoseconds small = t.wire(blocks.smallest());
-  LockStep time(n, t.a());
+    return {times(n - 1, plus(t.a(blocks.smallest()), t.wire(blocks.smallest()))), blocks.even(), kFormula};
+  const MessageTime large = t.message(blocks.largest());
+  const MessageTime small = t.message(blocks.smallest());
+  LockStep time(n);
   for (Rank distance = 1; distance < n; ++distance)
     time.round([&](Rank rank) { return rank_before(rank, distance, n); },
                [&](Rank rank) { return rank_after(rank, distance, n) < blocks.larger() ? large : small; });
@@ -120,10 +123,10 @@ ClosedForm pairwise_cost(const CostTerms& t) {
 ClosedForm bruck_cost(const CostTerms& t) {
   const Blocks blocks = t.blocks();
   const Rank n = t.n();
-  LockStep time(n, t.a());
+  LockStep time(n);
   for (unsigned round = 0; round < static_cast<unsigned>(std::bit_width(n - 1)); ++round)
     time.round([&](Rank rank) { return rank_before(rank, std::uint64_t{1} << round, n); },
-               [&](Rank rank) { return t.wire(bruck_packed(blocks, rank, round, n)); });
+               [&](Rank rank) { return t.message(bruck_packed(blocks, rank, round, n)); });
   Picoseconds end = 0;
   for (Rank rank = 0; rank < n; ++rank)
     end = std::max(end, time.ready(rank));

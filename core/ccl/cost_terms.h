@@ -4,6 +4,7 @@
 #include "core/ccl/blocks.h"
 #include "core/ccl/cost.h"
 #include "core/ccl/durations.h"
+#include "core/ccl/lock_step.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -18,12 +19,28 @@ struct CostTerms {
   const PortModel& port;
 
   Rank n() const { return problem.ranks; }
-  Picoseconds a() const { return port.latency_ps; }
+  // From a message's last byte leaving to its last byte arriving.
+  Picoseconds a(std::uint64_t elements) const {
+    if (!port.framing) return port.latency_ps;
+    // The longest frame passes two links; those after it follow in its wake.
+    const std::uint64_t longest = std::min(elements * element_bytes, port.framing->chunk_bytes);
+    const std::uint64_t held = std::min(longest + port.framing->overhead_bytes, port.framing->held_bytes);
+    return plus(port.latency_ps, transmission_ps(held, port.rate_bytes_per_s));
+  }
   Picoseconds m() const { return wire(problem.count); }
+  // A message on the wire.
   Picoseconds wire(std::uint64_t elements) const {
     if (elements > std::numeric_limits<std::uint64_t>::max() / std::max(element_bytes, 1u)) return kNever;
-    return transmission_ps(elements * element_bytes, port.rate_bytes_per_s);
+    const std::uint64_t bytes = elements * element_bytes;
+    if (!port.framing) return transmission_ps(bytes, port.rate_bytes_per_s);
+    const std::uint64_t chunk = port.framing->chunk_bytes;
+    const std::uint64_t full = bytes == 0 ? 0 : (bytes - 1) / chunk;
+    const auto frame = [this](std::uint64_t part) {
+      return transmission_ps(part + port.framing->overhead_bytes, port.rate_bytes_per_s);
+    };
+    return plus(times(full, frame(chunk)), frame(bytes - full * chunk));
   }
+  MessageTime message(std::uint64_t elements) const { return {wire(elements), a(elements)}; }
 
   Blocks blocks() const { return Blocks(problem.count, problem.ranks); }
   // All blocks one after the other, each a message of its own.
@@ -39,7 +56,7 @@ struct CostTerms {
   // Chunks, the first of which are the largest, through `hops` ports in a row: the first chunk sets the pace
   // up to the last port, and that one then sends them all.
   Picoseconds pipeline(std::uint64_t hops, const Blocks& chunks) const {
-    return plus(times(hops, a()), times(hops - 1, wire(chunks.largest())), in_turn(chunks));
+    return plus(times(hops, a(chunks.largest())), times(hops - 1, wire(chunks.largest())), in_turn(chunks));
   }
 };
 

@@ -11,35 +11,40 @@
 
 namespace cnuas::ccl {
 
-// The recurrence of the port model: ready'(r) = max(ready(r) + w(r), ready(p) + w(p) + a), with p the rank
+// What a message takes: its sender's port, and from there to the receiver.
+struct MessageTime {
+  Picoseconds transmit_ps = 0;
+  Picoseconds way_ps = 0;
+};
+
+// The recurrence of the port model: ready'(r) = max(ready(r) + w(r), ready(p) + w(p) + a(p)), with p the rank
 // that r receives from. It leaves out that messages which meet at an ingress slow each other down, so it is
 // exact as long as none do, and a lower bound otherwise; exact() says which.
 class LockStep {
  public:
-  LockStep(Rank ranks, Picoseconds latency) : latency_(latency), ready_(ranks, 0), ingress_until_(ranks, 0) {}
+  explicit LockStep(Rank ranks) : ready_(ranks, 0), ingress_until_(ranks, 0) {}
 
-  // Before the first round: `rank` waits for a message that was started at 0 and takes `wire` to transmit.
-  void receive_first(Rank rank, Picoseconds wire) {
-    ready_[rank] = plus(wire, latency_);
-    ingress_until_[rank] = wire;
+  // Before the first round: `rank` waits for a message that was started at 0.
+  void receive_first(Rank rank, const MessageTime& message) {
+    ready_[rank] = plus(message.transmit_ps, message.way_ps);
+    ingress_until_[rank] = message.transmit_ps;
   }
 
-  // from(rank): whom a rank receives from, each rank being named once. wire(rank): how long its own message
-  // takes to transmit.
-  template <class From, class Wire>
-  void round(const From& from, const Wire& wire) {
+  // from(rank): whom a rank receives from, each rank being named once. message(rank): what its own takes.
+  template <class From, class Message>
+  void round(const From& from, const Message& message) {
     const std::vector<Picoseconds> began = ready_;
-    std::vector<Picoseconds> span(began.size());
+    std::vector<MessageTime> span(began.size());
     for (Rank rank = 0; rank < span.size(); ++rank)
-      span[rank] = wire(rank);
+      span[rank] = message(rank);
     for (Rank rank = 0; rank < span.size(); ++rank) {
       const Rank peer = from(rank);
-      const Picoseconds received = plus(began[peer], span[peer]);
-      if (span[peer] > 0) {
+      const Picoseconds received = plus(began[peer], span[peer].transmit_ps);
+      if (span[peer].transmit_ps > 0) {
         exact_ = exact_ && began[peer] >= ingress_until_[rank];
         ingress_until_[rank] = std::max(ingress_until_[rank], received);
       }
-      ready_[rank] = std::max(plus(began[rank], span[rank]), plus(received, latency_));
+      ready_[rank] = std::max(plus(began[rank], span[rank].transmit_ps), plus(received, span[peer].way_ps));
     }
   }
 
@@ -48,7 +53,6 @@ class LockStep {
   bool exact() const { return exact_; }
 
  private:
-  Picoseconds latency_;
   std::vector<Picoseconds> ready_;
   std::vector<Picoseconds> ingress_until_;  // end of the last message that came in
   bool exact_ = true;

@@ -21,6 +21,9 @@ struct Switch {
   unsigned rack = 0;           // rack whose GPUs it serves; 0 also for a switch without GPUs (a spine)
   Picoseconds latency_ps = 0;  // from the last bit in to the first bit out
   std::uint64_t port_buffer_bytes = 0;  // egress queue of each port; no effect where only flows are simulated
+  bool cut_through = true;  // forward once the header is in; else the whole frame first. Frames only
+  Picoseconds stall_timeout_ps =
+      50 * kMillisecond;  // a queue that has not moved this long is dropped. Frames only
 };
 
 struct Gpu {
@@ -41,6 +44,8 @@ struct Fabric {
   std::vector<Switch> switches;
   std::vector<Gpu> gpus;  // ascending by ID: rack, then slot
   std::vector<Cable> cables;
+  std::uint64_t frame_bytes =
+      65'536;  // largest frame, header included; 0: a message is one frame. Frames only
 };
 
 // One direction of a wire, numbered densely: 2g is GPU g to its switch, 2g+1 the switch to GPU g; after all

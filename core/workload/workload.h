@@ -4,6 +4,7 @@
 #include "core/ccl/collective.h"
 #include "core/ccl/schedule.h"
 #include "core/engine/time.h"
+#include "core/topology/fabric.h"
 #include "core/topology/gpu_id.h"
 
 #include <cstdint>
@@ -42,11 +43,32 @@ struct ComputePhase {
   std::vector<GpuId> ranks;
 };
 
+enum class TrafficPattern : std::uint8_t {
+  point_to_point,  // senders[i] to receivers[i]
+  incast,          // every sender to the one receiver
+  uniform,         // each message to any receiver but the sender itself, all equally likely
+  hotspot,         // to receivers[0] with probability hot_fraction, else as uniform
+};
+enum class TrafficKind : std::uint8_t { data, doorbell, atomic };  // the type of the frames
+
+// Messages outside of any collective. A sender sends one after the other, each when the port is free for it
+// and, with an interval, not before its turn.
+struct TrafficPhase {
+  TrafficPattern pattern = TrafficPattern::point_to_point;
+  TrafficKind kind = TrafficKind::data;
+  std::vector<GpuId> senders;    // never empty
+  std::vector<GpuId> receivers;  // never empty; as many as senders for point_to_point, one for incast
+  std::uint64_t size_bytes = 0;  // of each message; doorbells and atomics have their own
+  std::uint64_t messages = 1;    // of each sender
+  std::optional<Picoseconds> interval_ps;
+  double hot_fraction = 0.5;  // hotspot
+};
+
 // Phases run one after the other; an overlapping phase starts in its turn but does not hold up those after it
 // (two phases that overlap share the ports, and the processors where both compute). The step ends with the
 // last phase.
 struct Phase {
-  std::variant<ComputePhase, CollectiveCall> work;
+  std::variant<ComputePhase, CollectiveCall, TrafficPhase> work;
   bool overlap = false;
 };
 struct TrainingStep {
@@ -71,10 +93,43 @@ struct Straggler {
   double speed = 1.0;  // fraction of the normal speed, above 0, at most 1
 };
 
+// What breaks, and when, counted from the begin of each run; frame fidelity only. GPU ports are named by
+// their GPU, cables by their position in Fabric::cables.
+using LinkTarget = std::variant<GpuId, CableIndex>;
+
+struct LinkDown {  // both directions; frames in queues and on the wire are lost, and counted
+  LinkTarget link;
+};
+struct SlowReceiver {  // the GPU holds one frame at a time, each for this long
+  GpuId gpu;
+  Picoseconds hold_ps = 0;
+};
+struct DeadReceiver {  // the GPU takes one more frame and then none
+  GpuId gpu;
+};
+struct LanesLost {  // both directions go on with a fraction of the rate
+  LinkTarget link;
+  double rate_left = 1.0;  // above 0, below 1
+};
+struct BitErrorRate {  // both directions; nothing is lost, packets are sent again
+  LinkTarget link;
+  double rate = 0;  // probability that a bit is wrong, above 0, below 0.01
+};
+struct SwitchRestart {  // queues and tables are lost; without an end it stays down
+  SwitchIndex target = 0;
+};
+
+struct Fault {
+  Picoseconds at_ps = 0;
+  std::optional<Picoseconds> duration_ps;  // none: for the rest of the run
+  std::variant<LinkDown, SlowReceiver, DeadReceiver, LanesLost, BitErrorRate, SwitchRestart> what;
+};
+
 struct Workload {
   std::vector<WorkItem> items;
   std::vector<BackgroundFlow> background;
   std::vector<Straggler> stragglers;
+  std::vector<Fault> faults;
 };
 
 }  // namespace cnuas

@@ -3,6 +3,7 @@
 
 #include "core/ccl/cost.h"
 #include "core/engine/time.h"
+#include "core/switch/switch.h"
 #include "core/workload/workload.h"
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct CollectiveResult {
   bool canonical = false;  // the reduction is the left fold in rank order; true where nothing is reduced
   Fidelity fidelity = Fidelity::fluid;
   Picoseconds time_ps = 0;       // from the first rank's start to the last rank's end
+  std::string incomplete;        // why it did not end: a fault took a frame; "" when it did
   std::uint64_t wire_bytes = 0;  // put on the wire by all GPU ports, packet headers included
   Picoseconds lower_bound_ps = 0;
   std::string busiest_link;  // "" when nothing was sent
@@ -42,8 +44,10 @@ struct StepResult {
 };
 
 struct RunResult {
+  Fidelity fidelity = Fidelity::fluid;
   std::vector<CollectiveResult> collectives;  // of measurements and steps, in the order of the scenario
   std::vector<StepResult> steps;
+  std::vector<fabric_switch::Switch> switches;  // as the last run left them; frame fidelity only
 };
 
 }  // namespace cnuas::sim

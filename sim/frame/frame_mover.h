@@ -1,0 +1,168 @@
+// Frame fidelity: messages are cut into frames, and every frame passes the real switch objects over timed
+// links.
+#pragma once
+
+#include "core/engine/random.h"
+#include "core/link/bit_errors.h"
+#include "core/link/serialiser.h"
+#include "core/switch/switch.h"
+#include "core/workload/workload.h"
+#include "sim/run/message.h"
+#include "sim/run/run.h"
+#include "sim/run/timeline.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace cnuas::sim {
+
+// What precedes a message's bytes in every frame that carries some: the frame header and the collective's
+// envelope.
+inline constexpr std::uint64_t kEnvelopeBytes = 40;
+inline constexpr std::uint64_t kFrameOverhead = wire::kHeaderBytes + kEnvelopeBytes;
+
+// Bytes of a message in a full frame.
+std::uint64_t chunk_bytes(const Fabric& fabric);
+
+// A frame takes its time on a link, then the link's latency, then the switch's, and leaves by the egress
+// queue that the switch puts it in (store and forward; cut-through: once its header is in). A link that a
+// switch has paused, or whose receiver has no room, waits. Fabric::frame_bytes is the largest frame; longer
+// messages are several.
+class FrameMover {
+ public:
+  FrameMover(RunContext& context, Timeline& timeline, MessageSink& sink);
+
+  // Brings all links up; every GPU announces itself. Returns when the last announcement has arrived.
+  Picoseconds open(Picoseconds now);
+  void start(const Message& message);
+  void settle();
+  void handle(const Event& event);
+  bool wants_launch() const { return false; }
+  void launch() {}
+  void simgrid_done(Kernel::Token) {}
+  // A background flow leaves frames what it does not take of each of its links: its rate, or half of what
+  // there is.
+  void background(std::size_t index, bool on);
+  // Errors: mismatch when a frame was neither delivered nor counted as dropped.
+  Result<void> close(Outcome& outcome);
+
+  const std::vector<fabric_switch::Switch>& switches() const { return switches_; }
+  std::vector<fabric_switch::Switch> take_switches() { return std::move(switches_); }
+
+ private:
+  enum Kind : std::uint8_t {
+    link_free = kFirstMoverKind,  // a: link
+    at_switch,                    // a: link, b: frame, c: epoch of the link
+    at_gpu,                       // likewise
+    deadline,                     // a: switch
+    consumed,                     // a: link: its receiver has room for one more frame
+    fault_begins,                 // a: fault
+    fault_ends,
+  };
+  using PortIndex = fabric_switch::PortIndex;
+  static constexpr std::uint32_t kPlenty = ~0u;
+  static constexpr std::uint32_t kNone = ~0u;
+
+  // A switch's port, or a GPU.
+  struct End {
+    bool is_switch = false;
+    std::uint32_t index = 0;
+    PortIndex port = 0;
+  };
+  struct Link {
+    explicit Link(const LinkProfile& profile)
+        : serialiser(profile),
+          whole_bytes_per_s(profile.bandwidth_bytes_per_s),
+          latency_ps(profile.latency_ps) {}
+
+    Serialiser serialiser;
+    std::uint64_t whole_bytes_per_s;  // without faults and background flows
+    Picoseconds latency_ps;
+    End from;
+    End to;
+    Picoseconds busy_until_ps = 0;
+    bool wake_pending = false;  // a link_free event is on its way
+    bool paused = false;        // the receiving switch has asked to stop
+    bool up = true;
+    std::uint32_t epoch = 0;        // goes up with every link down: what was on the wire then is lost
+    std::uint32_t room = kPlenty;   // frames the receiver will take
+    Picoseconds consume_ps = 0;     // the receiver's time for each, where room is limited; kNever: for ever
+    std::uint32_t sending = kNone;  // message of which the last frame is being sent
+    std::uint64_t frames = 0;       // put on the wire
+    std::uint64_t arrived = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t bytes_before = 0;  // of the announcements
+    std::uint64_t frames_before = 0;
+    double lanes_left = 1.0;
+    std::uint64_t background_bytes_per_s = 0;
+    std::uint32_t elastic_flows = 0;  // background flows that take what they get
+    std::optional<BitErrors> errors;
+  };
+  struct Frame {
+    fabric_switch::FrameRef ref;
+    std::uint32_t message = kNone;  // none: an announcement
+    std::uint32_t holders = 0;      // links it is on and switches that hold it
+    std::uint64_t chunk = 0;        // bytes of the message
+    Picoseconds tail_ps = 0;        // cut-through: its last bit cannot leave the switch before
+  };
+  struct Sending {
+    Message message;
+    std::uint64_t to_cut = 0;
+    std::uint64_t arrived = 0;
+  };
+
+  void build_links();
+  void build_switches();
+  fabric_switch::PortConfig port_config(const Switch& owner, const Link& egress) const;
+
+  std::uint32_t new_frame();
+  void let_go(std::uint32_t frame);
+  void lose(LinkIndex link, std::uint32_t frame);
+
+  void serve_all();
+  void serve(LinkIndex link);
+  void wake_when_free(LinkIndex link);
+  std::uint32_t next_from_gpu(LinkIndex link);
+  std::uint32_t next_from_switch(LinkIndex link);
+  void put_on_wire(LinkIndex link, std::uint32_t frame);
+  void link_is_free(LinkIndex link);
+  void frame_at_switch(LinkIndex link, std::uint32_t frame);
+  void frame_at_gpu(LinkIndex link, std::uint32_t frame);
+
+  // Does what the switch has asked for in actions_; links that may send now are left in to_serve_.
+  void absorb(std::uint32_t switch_index);
+  void watch(std::uint32_t switch_index);
+  void announce(GpuIndex gpu);
+
+  // --- faults (frame_faults.cpp) ---
+  void change(const Fault& fault, bool begins);
+  void set_link(LinkIndex forward, bool up);
+  void set_rate(LinkIndex link);
+  LinkIndex first_link(const LinkTarget& target) const;
+
+  Result<void> check_conservation() const;
+
+  RunContext& context_;
+  Timeline& timeline_;
+  MessageSink& sink_;
+  std::uint64_t chunk_bytes_;
+  Random random_;
+  std::vector<Link> links_;
+  std::vector<fabric_switch::Switch> switches_;
+  std::vector<std::vector<LinkIndex>> egress_;  // by switch and port
+  std::vector<std::vector<LinkIndex>> ingress_;
+  std::vector<Picoseconds> watched_ps_;  // by switch: when its deadline event comes
+  std::vector<Frame> frames_;
+  std::vector<std::uint32_t> free_frames_;
+  std::vector<Sending> messages_;
+  std::vector<std::uint32_t> free_messages_;
+  std::vector<std::vector<std::uint32_t>> outbox_;         // by GPU: messages being cut, in turn
+  std::vector<std::vector<std::uint32_t>> announcements_;  // by GPU: frames that go before
+  std::vector<LinkIndex> to_serve_;
+  fabric_switch::Actions actions_;
+  std::vector<std::uint64_t> wire_bytes_;  // by job
+};
+
+}  // namespace cnuas::sim
