@@ -17,6 +17,7 @@ struct QueuedFrame {
   SharedBuffers::Slot shared = SharedBuffers::kSole;
   Picoseconds received_ps = 0;
 };
+static_assert(sizeof(QueuedFrame) == 32);  // as SwitchConfig::overrun_bytes counts
 
 // A ring that grows to what was ever needed and then allocates nothing. It knows no limit: who pushes asks
 // bytes() first.

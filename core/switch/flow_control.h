@@ -32,7 +32,7 @@ class FlowControl {
   // `ingress` waits for nothing any more.
   void forget(PortIndex ingress, std::vector<PortIndex>& resumed);
 
-  // Bytes that came in by `ingress` since it was last paused.
+  // What came in by `ingress` since it was last paused, in bytes.
   std::uint64_t overrun(PortIndex ingress) const { return overrun_[ingress]; }
   void add_overrun(PortIndex ingress, std::uint64_t bytes) { overrun_[ingress] += bytes; }
 

@@ -80,8 +80,6 @@ std::optional<DropReason> Switch::admit_from_switch(const FrameHeader& header) c
 
 // Whether a gpu port is bound to this GPU or expects it.
 bool Switch::is_local(GpuId gpu) const {
-  const PortIndex known_at = fdb_.port_of(gpu);
-  if (known_at != Fdb::kNoPort && ports_[known_at].role == PortRole::gpu) return true;
   for (const Port& port : ports_) {
     if (port.gpu == gpu) return true;
   }
@@ -137,9 +135,7 @@ void Switch::forward(PortIndex ingress, const FrameRef& frame, Picoseconds now, 
   }
   if (egress == ingress) return drop(DropReason::hairpin);
 
-  TypeCounters& count = counters_[ingress].by_type[slot(frame.header.type)];
-  ++count.forwarded;
-  ++count.copies;
+  count_forwarded(ingress, frame, 1);
   enqueue(ingress, egress, frame, SharedBuffers::kSole, now, out);
 }
 
@@ -148,13 +144,18 @@ void Switch::flood(PortIndex ingress, const FrameRef& frame, Picoseconds now, Ac
   if (copies == 0) {
     return drop_received(ingress, slot(frame.header.type), frame.buffer, DropReason::no_route, out);
   }
-  TypeCounters& count = counters_[ingress].by_type[slot(frame.header.type)];
-  ++count.forwarded;
-  count.copies += copies;
+  count_forwarded(ingress, frame, copies);
   const SharedBuffers::Slot shared = shared_.share(static_cast<std::uint32_t>(copies));
   for (const PortIndex egress : carrying_) {
     if (egress != ingress) enqueue(ingress, egress, frame, shared, now, out);
   }
+}
+
+void Switch::count_forwarded(PortIndex ingress, const FrameRef& frame, std::size_t copies) {
+  TypeCounters& count = counters_[ingress].by_type[slot(frame.header.type)];
+  ++count.forwarded;
+  count.copies += copies;
+  if (flow_.paused(ingress)) flow_.add_overrun(ingress, frame.bytes() + copies * sizeof(QueuedFrame));
 }
 
 // --- Enqueue ----------------------------------------------------------------------------------------------
@@ -170,7 +171,6 @@ void Switch::enqueue(PortIndex ingress, PortIndex egress, const FrameRef& frame,
     return;
   }
   push(egress, frame, shared, now, out);
-  if (flow_.paused(ingress)) flow_.add_overrun(ingress, frame.bytes());
   if (port.queue.bytes() >= port.limit_bytes) flow_.pause(ingress, egress, out.paused);
 }
 

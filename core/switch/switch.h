@@ -43,8 +43,8 @@ struct SwitchConfig {
   Picoseconds stall_timeout_ps = 50 * kMillisecond;
   // A GPU that has sent frames and then none for so long leaves the FDB; 0: never.
   Picoseconds keepalive_timeout_ps = 0;
-  // What a paused ingress may still bring, in bytes times the queues they go to; exceeded by one frame at
-  // most.
+  // What a paused ingress may still bring: the bytes of its frames and 32 for each queue that one goes to;
+  // exceeded by one frame at most. What is under way when a sender is told to stop must fit.
   std::uint64_t overrun_bytes = 4 * 1024 * 1024;
   std::size_t max_groups = 256;
   std::size_t max_group_members = 1024;
@@ -159,6 +159,7 @@ class Switch {
   void hear(Port& port, Picoseconds now);
   void forward(PortIndex ingress, const FrameRef& frame, Picoseconds now, Actions& out);
   void flood(PortIndex ingress, const FrameRef& frame, Picoseconds now, Actions& out);
+  void count_forwarded(PortIndex ingress, const FrameRef& frame, std::size_t copies);
   void enqueue(PortIndex ingress, PortIndex egress, const FrameRef& frame, SharedBuffers::Slot shared,
                Picoseconds now, Actions& out);
   void drop_received(PortIndex ingress, std::size_t type, BufferId buffer, DropReason reason, Actions& out);

@@ -157,6 +157,18 @@ TEST(Overrun, APausedIngressMayStillBringSomeAndThenNoMore) {
   EXPECT_EQ(bench.rx_drops(1, DropReason::queue_full), 0u) << "another ingress has its own allowance";
 }
 
+TEST(Overrun, ABroadcastCountsItsBytesOnceAndItsQueuesEach) {
+  SwitchConfig config = tight(5);
+  config.overrun_bytes = 100 + 4 * 32 + 1;
+  TightBench bench(config);
+  bench.fill(2, {0});
+  bench.send_to_all(0);
+  bench.send_to_all(0);
+  EXPECT_EQ(bench.all_drops(), 0u);
+  bench.send_to_all(0);
+  EXPECT_EQ(bench.rx_drops(0, DropReason::queue_full), 1u);
+}
+
 TEST(Overrun, DoesNotTouchFramesForTheSwitch) {
   TightBench bench(3);
   bench.fill(2, {0});
@@ -317,6 +329,9 @@ TEST(Watchdog, NothingPendingMeansNoDeadline) {
   bench.now = kSecond;
   bench.send(0, 2);
   EXPECT_EQ(bench.fabric.next_deadline(), kSecond + 50 * kMillisecond);
+  bench.link_down(0);
+  bench.link_down(2);
+  EXPECT_EQ(bench.fabric.next_deadline(), kNever);
 }
 
 TEST(Watchdog, TimeAtItsEndIsNever) {
@@ -368,6 +383,7 @@ TEST(OwnFrames, AreBoundedAndWhatWasDroppedIsRepeated) {
   config.uplink = -1;
   config.stall_timeout_ps = 0;
   TightBench bench(config);
+  bench.announce(0, gpu(2, 1));
   // Two links that take turns to claim a GPU: the third is told each time.
   constexpr std::uint64_t kBound = 65'536;
   const std::uint64_t changes = kBound + 10;
@@ -375,8 +391,8 @@ TEST(OwnFrames, AreBoundedAndWhatWasDroppedIsRepeated) {
     bench.receive(static_cast<PortIndex>(i % 2), header(gpu(2, 0), gpu(3, 3)));
   }
   EXPECT_EQ(bench.fabric.status(2).queued_frames, kBound);
-  EXPECT_EQ(bench.tx_drops(2, DropReason::announcements), 10u);
-  EXPECT_EQ(bench.drain(2).size(), kBound + 1) << "one more at the end, with what is true by then";
+  EXPECT_EQ(bench.tx_drops(2, DropReason::announcements), 11u);
+  EXPECT_EQ(bench.drain(2).size(), kBound + 2) << "at the end all again, as it is by then";
 }
 
 // --- Latency ----------------------------------------------------------------------------------------------

@@ -69,6 +69,7 @@ void ReferenceSwitch::receive(PortIndex index,
       targets.push_back(static_cast<PortIndex>(config_.uplink));
   }
   if (targets.empty()) return drop(DropReason::no_route);
+  if (paused(index)) ports_[index].overrun += size_of(header) + 32 * targets.size();
   holders_[buffer] = static_cast<int>(targets.size());
   for (const PortIndex egress : targets)
     offer(index, egress, Frame{header, buffer}, now);
@@ -122,7 +123,6 @@ void ReferenceSwitch::offer(PortIndex ingress, PortIndex egress, const Frame& fr
     return let_go(frame.buffer);
   }
   push(egress, frame, now);
-  if (paused(ingress)) ports_[ingress].overrun += size_of(frame.header);
   if (queued_bytes(egress) < config_.ports[egress].queue_bytes) return;
   if (!paused(ingress)) {
     ports_[ingress].overrun = 0;
