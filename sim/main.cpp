@@ -33,6 +33,8 @@ int run_command_line(int argc, char** argv) {
       "Exit codes: 0 well, 1 a check failed, 2 usage, 3 bad scenario, 4 input or output, 70 internal error.");
   cnuas::sim::add_run(app, words, status);
   cnuas::sim::add_validate(app, status);
+  cnuas::sim::add_inspect(app, status);
+  cnuas::sim::add_graph(app, status);
   cnuas::sim::add_schedule(app, status);
   cnuas::sim::add_schema(app, status);
   if (argc <= 1) {

@@ -31,6 +31,8 @@ std::string quoted(const CommandLine& words);
 // Each adds its subcommand with its options; the callback of the chosen one stores what main() returns.
 void add_run(CLI::App& app, const CommandLine& words, int& status);
 void add_validate(CLI::App& app, int& status);
+void add_inspect(CLI::App& app, int& status);
+void add_graph(CLI::App& app, int& status);
 void add_schedule(CLI::App& app, int& status);
 void add_schema(CLI::App& app, int& status);
 

@@ -1,8 +1,7 @@
+#include "scenarios/units.h"
 #include "sim/graph/escape.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/label.h"
-
-#include "scenarios/units.h"
 
 #include <fmt/format.h>
 

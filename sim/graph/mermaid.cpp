@@ -1,8 +1,7 @@
+#include "scenarios/units.h"
 #include "sim/graph/escape.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/label.h"
-
-#include "scenarios/units.h"
 
 #include <fmt/format.h>
 
@@ -28,9 +27,9 @@ std::string rack(const Fabric& fabric, SwitchIndex index, const std::vector<GpuI
 
 // A switch whose GPUs are told and not drawn.
 std::string counted_rack(const Fabric& fabric, SwitchIndex index, const std::vector<GpuIndex>& gpus) {
-  const std::string range = fmt::format("{}: {} to {}", gpu_count(gpus.size()),
-                                        to_string(fabric.gpus[gpus.front()].id),
-                                        to_string(fabric.gpus[gpus.back()].id));
+  const std::string range =
+      fmt::format("{}: {} to {}", gpu_count(gpus.size()), to_string(fabric.gpus[gpus.front()].id),
+                  to_string(fabric.gpus[gpus.back()].id));
   return fmt::format("  s{}[\"{}<br/>{}<br/>{}\"]\n", index, switch_label(fabric.switches[index]),
                      mermaid_text(range), mermaid_text(gpu_links_label(fabric, gpus)));
 }
