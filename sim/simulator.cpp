@@ -110,6 +110,12 @@ class Simulation {
     StepResult whole{step.name, outcome->time_ps, outcome->compute_ps, {}, outcome->digest};
     for (std::size_t i = 0; i < step.phases.size(); ++i) {
       whole.phase_end_ps.emplace_back(i, outcome->phases[i].end_ps);
+      const PhaseOutcome& phase = outcome->phases[i];
+      if (const auto* traffic = std::get_if<TrafficPhase>(&step.phases[i].work)) {
+        result_.traffic.push_back({step.name, *traffic, fidelity_,
+                                   std::max<Picoseconds>(0, phase.end_ps - phase.begin_ps), phase.incomplete,
+                                   *phase.traffic});
+      }
       const auto* call = std::get_if<CollectiveCall>(&step.phases[i].work);
       if (call == nullptr) continue;
       CollectiveResult row = base_row(*call, outcome->phases[i]);
@@ -136,7 +142,7 @@ class Simulation {
     row.incomplete = phase.incomplete;
     row.canonical = !reduces(call.collective) ||
                     ccl::fold_guarantee(call.collective, call.algorithm, problem.ranks).canonical;
-    row.time_ps = phase.end_ps - phase.begin_ps;
+    row.time_ps = std::max<Picoseconds>(0, phase.end_ps - phase.begin_ps);
     row.wire_bytes = phase.wire_bytes;
     row.lower_bound_ps =
         std::max(ccl::lower_bound(problem, size_of(call.type), model.port), crossing_bound(call, problem));

@@ -20,8 +20,23 @@ struct RunArguments {
   bool check_model = false;
   bool check_determinism = false;
   bool simgrid_flows = false;
+  bool ports = false;
   bool quiet = false;
 };
+
+// Only frames pass a switch. False, with a message and `status`, where there is nothing to be shown.
+bool can_show_ports(const scenarios::Scenario& scenario, const RunArguments& arguments, int& status) {
+  if (arguments.format == Format::csv) {
+    print_error("--ports has no place in CSV, which has a line a result; use --format table or json");
+    status = kUsage;
+    return false;
+  }
+  if (chosen_fidelity(scenario) == Fidelity::frame) return true;
+  print_error("--ports: nothing passes a switch in fluid fidelity; write 'fidelity: frame' into " +
+              arguments.scenario);
+  status = kBadScenario;
+  return false;
+}
 
 void print_failure(const Error& error) {
   print_error(error.where.empty() ? error.message : error.where + ": " + error.message);
@@ -53,6 +68,7 @@ int run(const RunArguments& arguments, const CommandLine& words) {
   int status = kSuccess;
   const std::optional<scenarios::Scenario> scenario = load(arguments.scenario, status);
   if (!scenario) return status;
+  if (arguments.ports && !can_show_ports(*scenario, arguments, status)) return status;
   const Provenance provenance{quoted(words)};
   Result<std::string> second;
   if (arguments.check_determinism) second = run_in_child(*scenario, arguments, provenance);
@@ -67,7 +83,7 @@ int run(const RunArguments& arguments, const CommandLine& words) {
     print_failure(result.error());
     return result.error().code == ErrorCode::mismatch ? kInternal : kBadScenario;
   }
-  status = write_output(arguments.output, report(*scenario, *result, provenance, arguments.format));
+  status = write_output(arguments.output, report(*scenario, *result, provenance, arguments.format, arguments.ports));
   if (status != kSuccess) return status;
 
   bool passed = true;
@@ -113,6 +129,8 @@ void add_run(CLI::App& app, const CommandLine& words, int& status) {
                     "Run twice and compare the results byte by byte; exit with 1 when they differ");
   command->add_flag("--simgrid-flows", arguments->simgrid_flows,
                     "Give every flow to SimGrid instead of the core's own sharing: slower, the same times");
+  command->add_flag("--ports", arguments->ports,
+                    "Add what each port of each switch has counted; frame fidelity only");
   command->add_flag("-q,--quiet", arguments->quiet, "No progress line");
   command->footer(
       "Example:\n  cnuas-sim run scenarios/two-racks.yaml --format json -o result.json --check-model");

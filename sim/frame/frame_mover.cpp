@@ -16,6 +16,18 @@ wire::FrameHeader header_of(wire::FrameType type, GpuId source, GpuId destinatio
   return {type, wire::ByteOrder::big, source, destination, static_cast<std::uint32_t>(payload)};
 }
 
+wire::FrameType frame_type(TrafficKind kind) {
+  switch (kind) {
+    case TrafficKind::doorbell:
+      return wire::FrameType::doorbell;
+    case TrafficKind::atomic:
+      return wire::FrameType::atomic;
+    case TrafficKind::data:
+      break;
+  }
+  return wire::FrameType::data;
+}
+
 }  // namespace
 
 std::uint64_t chunk_bytes(const Fabric& fabric) {
@@ -227,8 +239,9 @@ std::uint32_t FrameMover::next_from_gpu(LinkIndex link) {
   const Message& message = sending.message;
   frames_[frame].message = index;
   frames_[frame].chunk = chunk;
-  frames_[frame].ref.header = header_of(wire::FrameType::data, context_.fabric.gpus[message.from_gpu].id,
-                                        context_.fabric.gpus[message.to_gpu].id, kEnvelopeBytes + chunk);
+  frames_[frame].ref.header =
+      header_of(frame_type(message.kind), context_.fabric.gpus[message.from_gpu].id,
+                context_.fabric.gpus[message.to_gpu].id, (message.enveloped ? kEnvelopeBytes : 0) + chunk);
   if (message.job >= wire_bytes_.size()) wire_bytes_.resize(message.job + 1, 0);
   wire_bytes_[message.job] += links_[link].serialiser.wire_bytes(frames_[frame].ref.bytes());
   return frame;

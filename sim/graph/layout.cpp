@@ -131,7 +131,7 @@ class Drawing {
       }
       const int rows = static_cast<int>((most + columns - 1) / columns);
       const int size = std::max(3 * width, 5 * rows * (kGpuHeight + kGpuGap));
-      if (size >= best) continue;
+      if (size > best) continue;  // of equal ones the widest, which has the fewest rows
       best = size;
       columns_ = columns;
     }

@@ -28,9 +28,10 @@ std::string csv(const scenarios::Scenario& scenario, const RunResult& result) {
     out += fmt::format("{},{},{},{},{},{},{},{},{},{},{:.6g},{:.6g},{},{},{},{:.6g},{},{},{:016x}\n",
                        field(scenario.name), ccl::name(row.call.collective), ccl::name(row.call.algorithm),
                        row.canonical, name(row.fidelity), row.call.ranks.size(), row.call.size_bytes,
-                       ccl::name(row.call.type), ccl::name(row.call.op), row.time_ps,
-                       algorithm_bandwidth(row), bus_bandwidth(row), row.wire_bytes, row.lower_bound_ps,
-                       field(row.busiest_link), row.utilisation, row.frames, row.events, row.digest);
+                       ccl::name(row.call.type), ccl::name(row.call.op),
+                       row.incomplete.empty() ? fmt::to_string(row.time_ps) : "", algorithm_bandwidth(row),
+                       bus_bandwidth(row), row.wire_bytes, row.lower_bound_ps, field(row.busiest_link),
+                       row.utilisation, row.frames, row.events, row.digest);
   }
   return out;
 }

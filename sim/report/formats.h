@@ -7,8 +7,10 @@
 
 namespace cnuas::sim {
 
-std::string table(const scenarios::Scenario& scenario, const RunResult& result, const Provenance& provenance);
-std::string json(const scenarios::Scenario& scenario, const RunResult& result, const Provenance& provenance);
+std::string table(const scenarios::Scenario& scenario, const RunResult& result, const Provenance& provenance,
+                  bool ports);
+std::string json(const scenarios::Scenario& scenario, const RunResult& result, const Provenance& provenance,
+                 bool ports);
 std::string csv(const scenarios::Scenario& scenario, const RunResult& result);
 
 }  // namespace cnuas::sim

@@ -1,4 +1,5 @@
 #include "sim/report/formats.h"
+#include "sim/report/ports.h"
 #include "sim/simgrid/kernel.h"
 
 #include <fmt/format.h>
@@ -22,23 +23,43 @@ Json run_of(const scenarios::Scenario& scenario, const Provenance& provenance) {
 }
 
 Json row_of(const CollectiveResult& row) {
-  return {{"collective", ccl::name(row.call.collective)},
-          {"algorithm", ccl::name(row.call.algorithm)},
-          {"canonical", row.canonical},
-          {"fidelity", name(row.fidelity)},
-          {"ranks", row.call.ranks.size()},
-          {"size_bytes", row.call.size_bytes},
-          {"type", ccl::name(row.call.type)},
-          {"operator", ccl::name(row.call.op)},
-          {"time_ps", row.time_ps},
-          {"algbw_bytes_per_s", algorithm_bandwidth(row)},
-          {"busbw_bytes_per_s", bus_bandwidth(row)},
-          {"wire_bytes", row.wire_bytes},
-          {"lower_bound_ps", row.lower_bound_ps},
-          {"busiest_link", {{"name", row.busiest_link}, {"utilisation", row.utilisation}}},
-          {"frames", row.frames},
-          {"events", row.events},
-          {"digest", fmt::format("{:016x}", row.digest)}};
+  Json result = {{"collective", ccl::name(row.call.collective)},
+                 {"algorithm", ccl::name(row.call.algorithm)},
+                 {"canonical", row.canonical},
+                 {"fidelity", name(row.fidelity)},
+                 {"ranks", row.call.ranks.size()},
+                 {"size_bytes", row.call.size_bytes},
+                 {"type", ccl::name(row.call.type)},
+                 {"operator", ccl::name(row.call.op)},
+                 {"time_ps", row.incomplete.empty() ? Json(row.time_ps) : Json()},
+                 {"algbw_bytes_per_s", algorithm_bandwidth(row)},
+                 {"busbw_bytes_per_s", bus_bandwidth(row)},
+                 {"wire_bytes", row.wire_bytes},
+                 {"lower_bound_ps", row.lower_bound_ps},
+                 {"busiest_link", {{"name", row.busiest_link}, {"utilisation", row.utilisation}}},
+                 {"frames", row.frames},
+                 {"events", row.events},
+                 {"digest", fmt::format("{:016x}", row.digest)}};
+  if (!row.incomplete.empty()) result["incomplete"] = row.incomplete;
+  return result;
+}
+
+Json traffic_of(const TrafficResult& row) {
+  Json result = {{"step", row.step},
+                 {"pattern", name(row.phase.pattern)},
+                 {"kind", name(row.phase.kind)},
+                 {"fidelity", name(row.fidelity)},
+                 {"senders", row.phase.senders.size()},
+                 {"receivers", row.phase.receivers.size()},
+                 {"size_bytes", row.phase.size_bytes},
+                 {"messages_sent", row.outcome.messages},
+                 {"messages_arrived", row.outcome.arrived},
+                 {"time_ps", row.time_ps},
+                 {"throughput_bytes_per_s", throughput(row)},
+                 {"latency_p50_ps", row.outcome.latency_p50_ps},
+                 {"latency_p99_ps", row.outcome.latency_p99_ps}};
+  if (!row.incomplete.empty()) result["incomplete"] = row.incomplete;
+  return result;
 }
 
 Json step_of(const StepResult& step) {
@@ -54,7 +75,8 @@ Json step_of(const StepResult& step) {
 
 }  // namespace
 
-std::string json(const scenarios::Scenario& scenario, const RunResult& result, const Provenance& provenance) {
+std::string json(const scenarios::Scenario& scenario, const RunResult& result, const Provenance& provenance,
+                 bool ports) {
   Json document = {
       {"schema", "cnuas.result/1"}, {"run", run_of(scenario, provenance)}, {"results", Json::array()}};
   for (const CollectiveResult& row : result.collectives)
@@ -64,6 +86,12 @@ std::string json(const scenarios::Scenario& scenario, const RunResult& result, c
     for (const StepResult& step : result.steps)
       document["steps"].push_back(step_of(step));
   }
+  if (!result.traffic.empty()) {
+    document["traffic"] = Json::array();
+    for (const TrafficResult& row : result.traffic)
+      document["traffic"].push_back(traffic_of(row));
+  }
+  if (ports) document["ports"] = ports_json(scenario.fabric, result.switches);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -5,6 +5,7 @@
 #include "core/engine/time.h"
 #include "core/switch/switch.h"
 #include "core/workload/workload.h"
+#include "sim/run/outcome.h"
 
 #include <cstdint>
 #include <string>
@@ -43,10 +44,21 @@ struct StepResult {
   std::uint64_t digest = 0;
 };
 
+// Messages outside of collectives.
+struct TrafficResult {
+  std::string step;
+  TrafficPhase phase;
+  Fidelity fidelity = Fidelity::fluid;
+  Picoseconds time_ps = 0;  // from the first sender's start to the last arrival
+  std::string incomplete;   // "3 of 4 messages sent arrived"; "" when all did
+  TrafficOutcome outcome;
+};
+
 struct RunResult {
   Fidelity fidelity = Fidelity::fluid;
   std::vector<CollectiveResult> collectives;  // of measurements and steps, in the order of the scenario
   std::vector<StepResult> steps;
+  std::vector<TrafficResult> traffic;
   std::vector<fabric_switch::Switch> switches;  // as the last run left them; frame fidelity only
 };
 

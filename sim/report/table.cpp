@@ -1,4 +1,5 @@
 #include "sim/report/formats.h"
+#include "sim/report/ports.h"
 #include "sim/simgrid/kernel.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ double microseconds(Picoseconds time_ps) {
   return static_cast<double>(time_ps) / kPicosecondsPerMicrosecond;
 }
 
-std::string heading(const scenarios::Scenario& scenario) {
+std::string heading(const scenarios::Scenario& scenario, Fidelity fidelity) {
   const KernelInfo kernel = kernel_info();
   std::set<unsigned> racks;
   for (const Gpu& gpu : scenario.fabric.gpus)
@@ -28,11 +29,13 @@ std::string heading(const scenarios::Scenario& scenario) {
   for (const auto& [option, value] : kernel.options)
     options += fmt::format(" {}={}", option, value);
   return fmt::format(
-      "# {}: {} GPUs in {} rack{}, {} switch{}\n# cnuas-sim {} ({}), seed {}, SimGrid {}:{}\n# scenario "
+      "# {}: {} GPUs in {} rack{}, {} switch{}; {} fidelity{}\n# cnuas-sim {} ({}), seed {}, SimGrid "
+      "{}:{}\n# scenario "
       "sha256 {}\n",
       scenario.name, scenario.fabric.gpus.size(), racks.size(), racks.size() == 1 ? "" : "s",
-      scenario.fabric.switches.size(), scenario.fabric.switches.size() == 1 ? "" : "es", program_version(),
-      program_commit(), scenario.seed, kernel.version, options, scenario.sha256);
+      scenario.fabric.switches.size(), scenario.fabric.switches.size() == 1 ? "" : "es", name(fidelity),
+      scenario.fidelity == Fidelity::automatic ? " (auto)" : "", program_version(), program_commit(),
+      scenario.seed, kernel.version, options, scenario.sha256);
 }
 
 // A heading, its unit, and a cell a row; wide enough for the widest of them.
@@ -70,10 +73,11 @@ Cells cells_of(const CollectiveResult& row) {
       fmt::to_string(row.call.ranks.size()), std::string(ccl::name(row.call.collective)),
       // A star marks results that are the left fold in rank order.
       std::string(ccl::name(row.call.algorithm)) + (folds && row.canonical ? "*" : ""),
-      fmt::format("{:.3f}", microseconds(row.time_ps)),
+      row.incomplete.empty() ? fmt::format("{:.3f}", microseconds(row.time_ps)) : "incomplete",
       fmt::format("{:.2f}", algorithm_bandwidth(row) / kGiga),
       fmt::format("{:.2f}", bus_bandwidth(row) / kGiga), fmt::to_string(row.wire_bytes),
-      fmt::format("{:.3f} {:>5.1f}", microseconds(row.lower_bound_ps), bound),
+      row.incomplete.empty() ? fmt::format("{:.3f} {:>5.1f}", microseconds(row.lower_bound_ps), bound)
+                             : fmt::format("{:.3f}     -", microseconds(row.lower_bound_ps)),
       row.busiest_link.empty() ? "-" : fmt::format("{} ({:.1f})", row.busiest_link, 100.0 * row.utilisation)};
 }
 
@@ -109,6 +113,16 @@ std::string rows(const std::vector<CollectiveResult>& results) {
   return out;
 }
 
+std::string traffic_lines(const TrafficResult& row) {
+  std::string out = fmt::format(
+      "# {} {} {}: {} of {} messages arrived in {:.3f} us: {:.2f} GB/s; latency p50 {:.3f} us, p99 {:.3f} "
+      "us\n",
+      row.step, name(row.phase.pattern), name(row.phase.kind), row.outcome.arrived, row.outcome.messages,
+      microseconds(row.time_ps), throughput(row) / kGiga, microseconds(row.outcome.latency_p50_ps),
+      microseconds(row.outcome.latency_p99_ps));
+  return out;
+}
+
 std::string step_lines(const StepResult& step) {
   std::string out = fmt::format(
       "# step {}: {:.3f} us, of which computing {:.3f} us ({:.1f} %)\n", step.name,
@@ -123,9 +137,9 @@ std::string step_lines(const StepResult& step) {
 
 }  // namespace
 
-std::string table(const scenarios::Scenario& scenario, const RunResult& result,
-                  const Provenance& provenance) {
-  std::string out = heading(scenario);
+std::string table(const scenarios::Scenario& scenario, const RunResult& result, const Provenance& provenance,
+                  bool ports) {
+  std::string out = heading(scenario, result.fidelity);
   const auto fold = [](const CollectiveResult& row) { return reduces(row.call.collective); };
   if (!result.collectives.empty()) {
     out += rows(result.collectives);
@@ -133,11 +147,21 @@ std::string table(const scenarios::Scenario& scenario, const RunResult& result,
       out += "# * the result is the left fold in rank order, bit by bit, on every rank\n";
     }
   }
+  for (const CollectiveResult& row : result.collectives) {
+    if (row.incomplete.empty()) continue;
+    out += fmt::format("# incomplete: {} {} {} B: {}\n", ccl::name(row.call.collective),
+                       ccl::name(row.call.algorithm), row.call.size_bytes, row.incomplete);
+  }
   for (const StepResult& step : result.steps)
     out += step_lines(step);
+  for (const TrafficResult& row : result.traffic)
+    out += traffic_lines(row);
   out +=
       "# busbw = algbw x factor: all_reduce 2(n-1)/n; all_gather, reduce_scatter, all_to_all (n-1)/n; "
       "broadcast 1\n";
+  if (ports) {
+    out += "# ports as the last run left them\n" + ports_table(scenario.fabric, result.switches);
+  }
   return out + "# again: " + provenance.command + "\n";
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/ccl/schedule.h"
 #include "core/topology/fabric.h"
+#include "core/workload/workload.h"
 
 #include <cstdint>
 
@@ -10,6 +11,8 @@ namespace cnuas::sim {
 
 struct Message {
   std::uint32_t job = 0;  // phase it belongs to
+  // Of a collective the ranks; of traffic, `from` is the number of the message. Movers hand both back as they
+  // are.
   ccl::Rank from = 0;
   ccl::Rank to = 0;
   GpuIndex from_gpu = 0;
@@ -18,6 +21,8 @@ struct Message {
   double late_ps = 0;  // starting: how much after the present moment; sent: likewise. See FlowNetwork
   ccl::Lane lane = 0;
   std::uint8_t channel = 0;
+  TrafficKind kind = TrafficKind::data;  // type of its frames
+  bool enveloped = true;                 // its frames carry a collective's envelope
 };
 
 // Who is told what becomes of messages.

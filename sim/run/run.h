@@ -9,6 +9,7 @@
 #include "sim/run/message.h"
 #include "sim/run/outcome.h"
 #include "sim/run/timeline.h"
+#include "sim/run/traffic.h"
 #include "sim/simgrid/kernel.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <cassert>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +78,7 @@ class Run final : public MessageSink {
     mover_done,     // a: the mover's token
     background_on,  // a: number of the flow
     background_off,
+    traffic_due,  // a: job, b: sender
   };
 
   // One rank of a collective: its program, and its port as this collective uses it.
@@ -100,6 +103,7 @@ class Run final : public MessageSink {
     std::vector<std::uint32_t> rank_of;  // by GPU; kNoRank if it takes no part
     std::vector<RankState> ranks;
     std::uint32_t element_bytes = 0;
+    std::optional<Traffic> traffic;
     std::size_t unfinished = 0;
     bool overlap = false;
     bool begun = false;
@@ -110,6 +114,7 @@ class Run final : public MessageSink {
   };
 
   Result<void> set_up();
+  Result<std::vector<GpuIndex>> positions(const std::vector<GpuId>& ids) const;
   Result<void> set_up_collective(Job& job, const CollectiveCall& call);
 
   void pump(Picoseconds kernel_now);
@@ -127,6 +132,8 @@ class Run final : public MessageSink {
 
   void act(std::uint32_t index, ccl::Rank rank);
   void transmit(Message message, const RankState& port);
+  void send_traffic(std::uint32_t index, std::uint32_t sender);
+  void traffic_arrived(std::uint32_t index, std::uint32_t number);
   void mix(std::uint64_t value);
   std::string why_unfinished(const Job& job) const;
 

@@ -25,6 +25,7 @@ Result<Outcome> Run<Mover>::execute() {
                                            [this](Picoseconds now) { pump(now); }});
   if (timeline_.error) return tl::unexpected<Error>(*timeline_.error);
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (jobs_[i].traffic) outcome_.phases[i].traffic = jobs_[i].traffic->outcome();
     if (jobs_[i].unfinished > 0) outcome_.phases[i].incomplete = why_unfinished(jobs_[i]);
   }
   outcome_.time_ps = std::max<Picoseconds>(0, end_ps_ - open_ps_);
@@ -103,6 +104,8 @@ void Run<Mover>::handle(const Event& event) {
       return switch_background(event.a, true);
     case background_off:
       return switch_background(event.a, false);
+    case traffic_due:
+      return send_traffic(event.a, event.b);
   }
 }
 

@@ -14,21 +14,38 @@ Result<void> Run<Mover>::set_up() {
     job.rank_of.assign(context_.fabric.gpus.size(), kNoRank);
     const auto* compute = std::get_if<ComputePhase>(&phases_[i].work);
     const auto* call = std::get_if<CollectiveCall>(&phases_[i].work);
-    for (const GpuId id : compute ? compute->ranks : call->ranks) {
-      const Result<GpuIndex> gpu = find_gpu(context_.fabric, id);
-      if (!gpu) return tl::unexpected<Error>(gpu.error());
-      job.rank_of[*gpu] = static_cast<std::uint32_t>(job.gpus.size());
-      job.gpus.push_back(*gpu);
-    }
+    const auto* traffic = std::get_if<TrafficPhase>(&phases_[i].work);
+    const std::vector<GpuId>& members = compute ? compute->ranks : call ? call->ranks : traffic->senders;
+    Result<std::vector<GpuIndex>> gpus = positions(members);
+    if (!gpus) return tl::unexpected<Error>(gpus.error());
+    job.gpus = std::move(*gpus);
+    for (std::uint32_t rank = 0; rank < job.gpus.size(); ++rank)
+      job.rank_of[job.gpus[rank]] = rank;
     job.unfinished = job.gpus.size();
     unfinished_ += job.gpus.size();
     if (compute) {
       job.duration_ps = compute->duration_ps;
+    } else if (traffic) {
+      Result<std::vector<GpuIndex>> receivers = positions(traffic->receivers);
+      if (!receivers) return tl::unexpected<Error>(receivers.error());
+      job.traffic.emplace(*traffic, job.gpus, std::move(*receivers), context_.seed + i);
     } else if (Result<void> ready = set_up_collective(job, *call); !ready) {
       return ready;
     }
   }
   return {};
+}
+
+template <class Mover>
+Result<std::vector<GpuIndex>> Run<Mover>::positions(const std::vector<GpuId>& ids) const {
+  std::vector<GpuIndex> result;
+  result.reserve(ids.size());
+  for (const GpuId id : ids) {
+    const Result<GpuIndex> gpu = find_gpu(context_.fabric, id);
+    if (!gpu) return tl::unexpected<Error>(gpu.error());
+    result.push_back(*gpu);
+  }
+  return result;
 }
 
 template <class Mover>
@@ -53,7 +70,10 @@ void Run<Mover>::begin_phases(GpuIndex gpu) {
     if (!job.begun) outcome_.phases[index].begin_ps = timeline_.now_ps - open_ps_;
     job.begun = true;
     const bool overlap = job.overlap;
-    if (job.call == nullptr) {
+    if (job.traffic) {
+      job.traffic->begin(job.rank_of[gpu], timeline_.now_ps);
+      send_traffic(index, job.rank_of[gpu]);
+    } else if (job.call == nullptr) {
       begin_compute(index, gpu);
     } else {
       begin_rank(index, job.rank_of[gpu]);
@@ -126,10 +146,30 @@ void Run<Mover>::transmit(Message message, const RankState& port) {
   mover_.start(message);
 }
 
+// The sender's next message, if it is due; otherwise when it is.
+template <class Mover>
+void Run<Mover>::send_traffic(std::uint32_t index, std::uint32_t sender) {
+  Traffic& traffic = *jobs_[index].traffic;
+  if (!traffic.more(sender)) return;
+  const Picoseconds due = traffic.due_ps(sender);
+  if (due > timeline_.now_ps)
+    return timeline_.push(due, kArriving, Event{index, sender, 0, traffic_due, 0, 0});
+  mover_.start(traffic.next(index, sender, timeline_.now_ps));
+}
+
+template <class Mover>
+void Run<Mover>::traffic_arrived(std::uint32_t index, std::uint32_t number) {
+  Traffic& traffic = *jobs_[index].traffic;
+  const GpuIndex gpu = traffic.gpu(traffic.sender_of(number));
+  if (traffic.arrived(number, timeline_.now_ps)) phase_over(index, gpu);
+}
+
 template <class Mover>
 void Run<Mover>::sent(const Message& message) {
   count_event();
   ++outcome_.phases[message.job].messages;
+  if (jobs_[message.job].traffic)
+    return send_traffic(message.job, jobs_[message.job].rank_of[message.from_gpu]);
   RankState& state = jobs_[message.job].ranks[message.from];
   state.free_ps = timeline_.now_ps;
   state.free_late_ps = message.late_ps;
@@ -150,6 +190,7 @@ void Run<Mover>::arrived(std::uint32_t job, ccl::Rank from, ccl::Rank to, std::u
   count_event();
   mix(static_cast<std::uint64_t>(timeline_.now_ps - open_ps_));
   mix(static_cast<std::uint64_t>(from) << 32 | to);
+  if (jobs_[job].traffic) return traffic_arrived(job, from);
   jobs_[job].ranks[to].executor.arrived(from, channel, actions_);
   act(job, to);
 }
@@ -163,6 +204,12 @@ void Run<Mover>::mix(std::uint64_t value) {
 
 template <class Mover>
 std::string Run<Mover>::why_unfinished(const Job& job) const {
+  if (job.traffic) {
+    const TrafficOutcome outcome = job.traffic->outcome();
+    return std::to_string(outcome.arrived) + " of " + std::to_string(outcome.messages) +
+           " messages sent arrived";
+  }
+  if (job.call == nullptr) return "a computation did not end";
   for (const RankState& state : job.ranks) {
     if (state.executor.finished()) continue;
     ccl::Step step;
