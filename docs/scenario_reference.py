@@ -28,11 +28,18 @@ SECTIONS = {
     "collective": "Collective",
     "sizes": "Sizes by factor",
     "sizes_with_step": "Sizes by step",
+    "traffic": "Traffic",
     "step": "Training step",
     "compute_phase": "Compute phase",
     "collective_phase": "Collective phase",
+    "traffic_phase": "Traffic phase",
     "background_flow": "Background flow",
     "straggler": "Straggler",
+    "link_down": "Link down",
+    "lanes_lost": "Lanes lost",
+    "bit_errors": "Bit errors",
+    "receiver_fault": "Receiver fault",
+    "switch_down": "Switch down",
 }
 WORDS = {"time": "a time", "size": "a size", "rate": "a rate", "gpu": "a GPU"}
 
@@ -56,6 +63,8 @@ def value_of(schema: dict) -> str:
     if "const" in schema:
         return f"`{schema['const']}`"
     kind = schema["type"]
+    if isinstance(kind, list):
+        return "number"
     if kind == "array":
         return f"list of: {value_of(schema['items'])}"
     if kind == "integer":

@@ -4,6 +4,7 @@
 #include "scenarios/similar.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace cnuas::scenarios {
@@ -27,6 +28,22 @@ bool fits(const Form& form, Node::Kind kind) {
   return kind == Node::Kind::scalar;
 }
 
+bool is_scalar(const Form& form) {
+  return fits(form, Node::Kind::scalar);
+}
+
+bool has_word(const Form& form, std::string_view text) {
+  return std::find(form.words.begin(), form.words.end(), text) != form.words.end();
+}
+
+// Whether a scalar is for another case than this one, which takes scalars too.
+bool left_to_others(const Form& choice, const Case& option, const Node& scalar) {
+  if (option.form->kind == Kind::integer) return !integer_like(scalar);
+  if (option.form->kind != Kind::word || has_word(*option.form, scalar.text)) return false;
+  return std::any_of(choice.cases.begin(), choice.cases.end(),
+                     [&](const Case& other) { return &other > &option && is_scalar(*other.form); });
+}
+
 // The case of a choice that a node is of, or nullptr.
 const Form* pick(const Form& choice, const Node& node) {
   for (const Case& option : choice.cases) {
@@ -35,9 +52,7 @@ const Form* pick(const Form& choice, const Node& node) {
       const Node* value = node.find(option.key);
       if (!value || (!option.value.empty() && value->text != option.value)) continue;
     }
-    const bool other_scalar =
-        node.kind == Node::Kind::scalar && option.form->kind == Kind::integer && !integer_like(node);
-    if (other_scalar) continue;
+    if (node.kind == Node::Kind::scalar && left_to_others(choice, option, node)) continue;
     return option.form;
   }
   return nullptr;
@@ -85,7 +100,13 @@ class Checker {
                                     [](const Case& option) { return !option.key.empty(); });
     if (!form && node.kind == Node::Kind::scalar) form = scalar_case(choice);
     if (form && node.kind == Node::Kind::scalar) {
-      check_scalar(node, *form, subject, choice.what, diagnostics_);
+      const auto word = form->kind == Kind::word ? std::nullopt : word_meant(node, choice);
+      if (word)
+        diagnostics_.error(
+            node.place, subject + " takes " + std::string(choice.what) + ", and this is " + quoted(node.text),
+            "did you mean '" + std::string(*word) + "'?");
+      else
+        check_scalar(node, *form, subject, choice.what, diagnostics_);
     } else if (form) {
       check_form(node, *form, subject, key);
     } else if (node.kind == Node::Kind::mapping && by_key) {
@@ -93,6 +114,13 @@ class Checker {
     } else {
       wrong_kind(node, choice, subject, key);
     }
+  }
+
+  // The word of a choice that a scalar, which is none, was probably meant to be.
+  static std::optional<std::string_view> word_meant(const Node& scalar, const Form& choice) {
+    for (const Case& option : choice.cases)
+      if (option.form->kind == Kind::word) return most_similar(scalar.text, option.form->words);
+    return std::nullopt;
   }
 
   // For a scalar that no case takes: the integer, so that the message says what is wrong with the number.
@@ -114,9 +142,9 @@ class Checker {
         return;
       }
     }
-    std::string names;
-    for (std::string_view key : keys)
-      names += (names.empty() ? "" : " or ") + quoted(key);
+    std::string names = quoted(keys.front());
+    for (std::size_t i = 1; i < keys.size(); ++i)
+      names += (i + 1 == keys.size() ? " or " : ", ") + quoted(keys[i]);
     if (!node.incomplete) diagnostics_.error(node.place, "missing key " + names + in(choice));
   }
 

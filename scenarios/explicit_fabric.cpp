@@ -1,5 +1,5 @@
 #include "scenarios/fabric_section.h"
-#include "scenarios/similar.h"
+#include "scenarios/participants.h"
 
 #include <algorithm>
 #include <map>
@@ -57,8 +57,9 @@ class ExplicitFabric {
                          "names are unique");
       return;
     }
-    Switch made{name->text, 0, defaults_.latency_ps, defaults_.port_buffer_bytes};
-    if (const Node* latency = item.get("latency")) made.latency_ps = latency->number;
+    Switch made = defaults_;
+    made.name = name->text;
+    change_switch(item, made);
     const Node* gpus = item.get("gpus");
     const bool has_gpus = gpus && gpus->number > 0;
     if (const Node* rack = item.get("rack"); rack && has_gpus)
@@ -151,22 +152,13 @@ class ExplicitFabric {
     const auto found = by_name_.find(name.text);
     if (found != by_name_.end()) return found->second;
     // Which names there are is only known when all switches could be read.
-    const Node* switches = node_.get("switches");
-    if (!switches) return std::nullopt;
-    std::vector<std::string_view> names;
-    for (const Switch& each : fabric_.switches)
-      names.push_back(each.name);
-    const auto near = most_similar(name.text, names);
-    names.resize(std::min<std::size_t>(names.size(), 20));
-    diagnostics_.error(name.place, "there is no switch " + quoted(name.text),
-                       near ? "a switch with a similar name exists: " + quoted(*near)
-                            : "the switches are " + printable(listing(names, "and")));
+    if (node_.get("switches")) report_unknown_switch(name, fabric_, diagnostics_);
     return std::nullopt;
   }
 
   const Node& node_;
   Diagnostics& diagnostics_;
-  SwitchSettings defaults_;
+  Switch defaults_;
   Fabric fabric_;
   std::map<std::string, SwitchIndex> by_name_;
   std::map<std::uint16_t, SwitchIndex> owner_;

@@ -1,6 +1,7 @@
 // What may stand under `fabric`.
 #pragma once
 
+#include "core/engine/time.h"
 #include "scenarios/value_forms.h"
 
 namespace cnuas::scenarios {
@@ -63,10 +64,21 @@ inline constexpr std::string_view kReductions[] = {"none", "rank_order", "arriva
 inline constexpr Form kReduction = {.kind = Kind::word, .what = "a kind of reduction", .words = kReductions};
 inline constexpr Form kPortBuffer = {
     .kind = Kind::size, .what = "a size such as 256 KiB", .least = 1, .most = std::int64_t{1} << 40};
+inline constexpr std::string_view kForwardings[] = {"cut_through", "store_and_forward"};
+inline constexpr Form kForwarding = {
+    .kind = Kind::word, .what = "a way of forwarding", .words = kForwardings};
+inline constexpr Form kStallTimeout = {
+    .kind = Kind::time, .what = "a time such as 50 ms", .least = kMicrosecond, .most = 100 * kSecond};
 inline constexpr Field kSwitchFields[] = {
     {"latency", &kTime, false, "From the last bit in to the first bit out. Default: 250 ns."},
-    {"port_buffer", &kPortBuffer, false, "Egress queue of each port. Default: 256 KiB.",
-     "'port_buffer' has no effect with fluid fidelity"},
+    {"port_buffer", &kPortBuffer, false,
+     "Egress queue of each port, beside what is on its way when a full queue asks to stop. Frame fidelity. "
+     "Default: 256 KiB."},
+    {"forwarding", &kForwarding, false,
+     "cut_through (default): a frame goes on once its header is in. store_and_forward: once all of it is. "
+     "Frame fidelity."},
+    {"stall_timeout", &kStallTimeout, false,
+     "A queue that has not moved for so long is dropped. Frame fidelity. Default: 50 ms."},
     {"reduction", &kReduction, false,
      "Whether switches reduce: not at all (none, the default), in the order of ranks, or as contributions "
      "arrive."},
@@ -85,6 +97,20 @@ inline constexpr Form kHosts = {.kind = Kind::mapping,
                                 .name = "hosts",
                                 .what = "a mapping such as {per_rack: 2}",
                                 .fields = kHostsFields};
+
+// --- frames ---
+
+inline constexpr std::string_view kWholeMessage[] = {"message"};
+inline constexpr Form kMessageFrame = {.kind = Kind::word, .what = "a frame size", .words = kWholeMessage};
+inline constexpr Form kFrameBytes = {
+    .kind = Kind::size, .what = "a size such as 64 KiB", .least = 64, .most = 65'536};
+inline constexpr Case kFrameSizeCases[] = {{&kMessageFrame}, {&kFrameBytes}};
+inline constexpr Form kFrameSize = {
+    .kind = Kind::choice, .what = "a size such as 64 KiB, or 'message'", .cases = kFrameSizeCases};
+inline constexpr Field kFrameSizeField = {
+    "frame_size", &kFrameSize, false,
+    "The largest frame, header included, from 64 B to 64 KiB; message: every message is one frame, however "
+    "long. Frame fidelity. Default: 64 KiB."};
 
 // --- racks by number ---
 
@@ -114,6 +140,7 @@ inline constexpr Field kRegularFabricFields[] = {
     {"link", &kLink, true, "The link between each GPU and its switch."},
     {"switch", &kSwitch, false, "What all switches have in common."},
     {"inter_switch", &kLink, false, "The link from a rack's switch to the other rack's, or to the spine."},
+    kFrameSizeField,
     {"hosts", &kHosts, false, "How GPUs are spread over hosts.", kHostsNoEffect},
 };
 inline constexpr Refusal kRegularFabricRefused[] = {
@@ -138,6 +165,9 @@ inline constexpr Field kExplicitSwitchFields[] = {
      "Slot of its first GPU; the others count on from it. Default: 0. For several switches in one rack."},
     {"latency", &kTime, false,
      "From the last bit in to the first bit out. Default: that of the fabric's 'switch'."},
+    {"port_buffer", &kPortBuffer, false, "Instead of the 'port_buffer' of the fabric's 'switch'."},
+    {"forwarding", &kForwarding, false, "Instead of the 'forwarding' of the fabric's 'switch'."},
+    {"stall_timeout", &kStallTimeout, false, "Instead of the 'stall_timeout' of the fabric's 'switch'."},
     {"link", &kLink, false,
      "The link between each of its GPUs and the switch. Default: the fabric's 'link'."},
 };
@@ -195,6 +225,7 @@ inline constexpr Field kExplicitFabricFields[] = {
     {"links", &kCables, false, "Links between switches, each carrying its bandwidth in both directions."},
     {"link", &kLink, false, "The link between a GPU and its switch, for switches that do not say."},
     {"switch", &kSwitch, false, "What all switches have in common, unless they say otherwise."},
+    kFrameSizeField,
     {"hosts", &kHosts, false, "How GPUs are spread over hosts.", kHostsNoEffect},
 };
 inline constexpr Refusal kExplicitFabricRefused[] = {

@@ -108,7 +108,7 @@ Result<Fabric> build(Shape shape, const RackParameters& parameters) {
 std::optional<Fabric> read_regular_fabric(const Node& node, Diagnostics& diagnostics) {
   RackParameters parameters;
   parameters.gpus_per_rack = read_racks(node, diagnostics);
-  const SwitchSettings settings = read_switch(node, diagnostics);
+  const Switch settings = read_switch(node, diagnostics);
   parameters.switch_latency_ps = settings.latency_ps;
   parameters.port_buffer_bytes = settings.port_buffer_bytes;
   if (parameters.gpus_per_rack.empty()) return std::nullopt;
@@ -128,7 +128,13 @@ std::optional<Fabric> read_regular_fabric(const Node& node, Diagnostics& diagnos
   if (const Node* hosts = node.get("hosts"))
     parameters.hosts_per_rack = static_cast<unsigned>(hosts->get("per_rack")->number);
   Result<Fabric> fabric = build(*shape, parameters);
-  if (fabric) return std::move(*fabric);
+  if (fabric) {
+    for (Switch& each : fabric->switches) {
+      each.cut_through = settings.cut_through;
+      each.stall_timeout_ps = settings.stall_timeout_ps;
+    }
+    return std::move(*fabric);
+  }
   diagnostics.error(node.key_place("gpus_per_rack"), fabric.error().where + ": " + fabric.error().message);
   return std::nullopt;
 }
@@ -153,13 +159,22 @@ LinkProfile read_link(const Node& link) {
   return profile;
 }
 
-SwitchSettings read_switch(const Node& fabric, Diagnostics& diagnostics) {
-  SwitchSettings settings;
+void change_switch(const Node& settings, Switch& changed) {
+  if (const Node* latency = settings.get("latency")) changed.latency_ps = latency->number;
+  if (const Node* buffer = settings.get("port_buffer"))
+    changed.port_buffer_bytes = static_cast<std::uint64_t>(buffer->number);
+  if (const Node* forwarding = settings.get("forwarding"))
+    changed.cut_through = forwarding->text == "cut_through";
+  if (const Node* timeout = settings.get("stall_timeout")) changed.stall_timeout_ps = timeout->number;
+}
+
+Switch read_switch(const Node& fabric, Diagnostics& diagnostics) {
+  Switch settings;
+  settings.latency_ps = 250 * kNanosecond;
+  settings.port_buffer_bytes = 256 * 1024;
   const Node* node = fabric.find("switch");
   if (!node) return settings;
-  if (const Node* latency = node->get("latency")) settings.latency_ps = latency->number;
-  if (const Node* buffer = node->get("port_buffer"))
-    settings.port_buffer_bytes = static_cast<std::uint64_t>(buffer->number);
+  change_switch(*node, settings);
   const Node* reduction = node->get("reduction");
   if (reduction && reduction->text != "none")
     diagnostics.warning(reduction->place,
@@ -171,7 +186,11 @@ SwitchSettings read_switch(const Node& fabric, Diagnostics& diagnostics) {
 std::optional<Fabric> read_fabric(const Node& fabric, Diagnostics& diagnostics) {
   const Node* topology = fabric.find("topology");
   const bool is_explicit = topology && topology->text == "explicit";
-  return is_explicit ? read_explicit_fabric(fabric, diagnostics) : read_regular_fabric(fabric, diagnostics);
+  std::optional<Fabric> read =
+      is_explicit ? read_explicit_fabric(fabric, diagnostics) : read_regular_fabric(fabric, diagnostics);
+  const Node* frame_size = fabric.get("frame_size");
+  if (read && frame_size) read->frame_bytes = static_cast<std::uint64_t>(frame_size->number);  // message: 0
+  return read;
 }
 
 }  // namespace cnuas::scenarios

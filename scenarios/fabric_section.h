@@ -17,12 +17,11 @@ std::optional<Fabric> read_fabric(const Node& fabric, Diagnostics& diagnostics);
 // Precondition: a good node of a link, whether a preset's name or a mapping.
 LinkProfile read_link(const Node& link);
 
-struct SwitchSettings {
-  Picoseconds latency_ps = 250 * kNanosecond;
-  std::uint64_t port_buffer_bytes = 256 * 1024;
-};
-// `fabric` may have no `switch`, or one that is not good: the defaults then.
-SwitchSettings read_switch(const Node& fabric, Diagnostics& diagnostics);
+// A switch with the settings of the fabric's `switch`, and without a name. `fabric` may have no `switch`, or
+// one that is not good: the defaults then.
+Switch read_switch(const Node& fabric, Diagnostics& diagnostics);
+// Changes what a mapping says of a switch.
+void change_switch(const Node& settings, Switch& changed);
 
 // The fabric that switches and links describe one by one.
 std::optional<Fabric> read_explicit_fabric(const Node& fabric, Diagnostics& diagnostics);

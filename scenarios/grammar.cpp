@@ -1,18 +1,15 @@
 #include "scenarios/grammar.h"
 
 #include "scenarios/fabric_grammar.h"
+#include "scenarios/fault_grammar.h"
 #include "scenarios/value_forms.h"
 #include "scenarios/workload_grammar.h"
 
 namespace cnuas::scenarios {
 namespace {
 
-constexpr std::string_view kFidelities[] = {"auto", "fluid"};
-constexpr UnavailableWord kFutureFidelities[] = {
-    {"frame", "fidelity 'frame' is not available in this version"},
-};
-constexpr Form kFidelity = {
-    .kind = Kind::word, .what = "a fidelity", .words = kFidelities, .unavailable = kFutureFidelities};
+constexpr std::string_view kFidelities[] = {"auto", "fluid", "frame"};
+constexpr Form kFidelity = {.kind = Kind::word, .what = "a fidelity", .words = kFidelities};
 
 constexpr Form kSeed = {.kind = Kind::integer, .what = "a whole number", .most = INT64_MAX};
 
@@ -22,22 +19,19 @@ constexpr Field kScenarioFields[] = {
     {"seed", &kSeed, false, "Seed of everything that is random. Default: 1."},
     {"fidelity", &kFidelity, false,
      "How finely messages are simulated. fluid: every message is a flow that shares the links it crosses. "
-     "auto "
-     "(default): chosen by the size of the problem, and stated in the result."},
+     "frame: messages are cut into frames, and every frame passes the queues of the switches on its way. "
+     "auto (default): frame when there are faults, otherwise fluid; the result states which."},
     {"fabric", &kFabric, true, "The machine: racks of GPUs, their switches and the links between them."},
     {"workload", &kWorkload, true,
      "What runs on the fabric, one item after the other, each on an idle fabric."},
     {"background", &kBackground, false, "Flows that share the links with every item of the workload."},
     {"stragglers", &kStragglers, false, "GPUs that compute slower than the others."},
-};
-constexpr Refusal kRefused[] = {
-    {"faults", "faults need frame fidelity, which this version does not have", "remove 'faults'"},
+    {"faults", &kFaults, false, "What breaks, and when. Frame fidelity."},
 };
 constexpr Form kScenario = {.kind = Kind::mapping,
                             .name = "scenario file",
                             .what = "a mapping with 'scenario', 'fabric' and 'workload'",
-                            .fields = kScenarioFields,
-                            .refused = kRefused};
+                            .fields = kScenarioFields};
 
 }  // namespace
 

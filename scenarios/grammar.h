@@ -43,7 +43,8 @@ struct Alternative {
 
 // One of the forms that a choice has. Among several forms for the same YAML kind: a mapping is of the first
 // case whose key it has (with that value, if there is one; a case without a key takes any); a plain whole
-// number is of the integer case, any other scalar of the other one.
+// number is of the integer case; a word is of the word case, which has to stand before the other; any other
+// scalar is of the other one.
 struct Case {
   const Form* form = nullptr;
   std::string_view key = {};
@@ -51,10 +52,12 @@ struct Case {
 };
 
 enum class Kind : std::uint8_t {
-  text,      // one line
-  word,      // one of `words`
-  integer,   // least..most
-  fraction,  // above 0, at most 1
+  text,         // one line
+  word,         // one of `words`
+  integer,      // least..most
+  fraction,     // above 0, at most 1
+  share,        // 1/2 or 0.5; above 0, below 1
+  probability,  // 1e-9 or 0.001; above 0, below 0.01
   boolean,
   time,  // least.. in picoseconds, bytes, bytes a second
   size,

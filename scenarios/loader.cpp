@@ -4,6 +4,7 @@
 #include "scenarios/diagnostics.h"
 #include "scenarios/document.h"
 #include "scenarios/fabric_section.h"
+#include "scenarios/fidelity_section.h"
 #include "scenarios/sha256.h"
 #include "scenarios/workload_section.h"
 
@@ -29,11 +30,13 @@ Scenario read_scenario(Node& root, Diagnostics& diagnostics) {
     scenario.fidelity = fidelity->text == "fluid"   ? Fidelity::fluid
                         : fidelity->text == "frame" ? Fidelity::frame
                                                     : Fidelity::automatic;
+  check_fidelity(root, diagnostics);
   const Node* fabric = root.find("fabric");
   if (!fabric || fabric->kind != Node::Kind::mapping) return scenario;
   if (std::optional<Fabric> built = read_fabric(*fabric, diagnostics)) {
     scenario.fabric = std::move(*built);
     scenario.workload = read_workload(root, scenario.fabric, diagnostics);
+    if (runs_frames(root)) check_for_frames(root, scenario.fabric, diagnostics);
   }
   return scenario;
 }

@@ -1,5 +1,8 @@
 #include "scenarios/participants.h"
 
+#include "scenarios/similar.h"
+
+#include <algorithm>
 #include <bitset>
 #include <string>
 
@@ -30,15 +33,18 @@ std::vector<GpuId> first_gpus(const Fabric& fabric, std::size_t count) {
   return ranks;
 }
 
-std::vector<GpuId> listed_gpus(const Node& list, const Fabric& fabric, Diagnostics& diagnostics) {
+// `once`: why a GPU cannot be listed twice; empty: it can.
+std::vector<GpuId> listed_gpus(const Node& list, const Fabric& fabric, std::string_view once,
+                               Diagnostics& diagnostics) {
   std::vector<GpuId> ranks;
   std::bitset<1 << 16> seen;
   bool complete = true;
   for (const Node& item : list.items) {
     const std::optional<GpuId> id = item.good ? read_gpu(item, fabric, diagnostics) : std::nullopt;
-    if (id && seen[id->value])
-      diagnostics.error(item.place, "GPU " + to_string(*id) + " is listed twice", "every GPU has one rank");
-    complete &= id && !seen[id->value];
+    const bool repeated = id && seen[id->value] && !once.empty();
+    if (repeated)
+      diagnostics.error(item.place, "GPU " + to_string(*id) + " is listed twice", std::string(once));
+    complete &= id && !repeated;
     if (!id) continue;
     seen.set(id->value);
     ranks.push_back(*id);
@@ -58,7 +64,8 @@ std::optional<GpuId> read_gpu(const Node& node, const Fabric& fabric, Diagnostic
 std::vector<GpuId> read_ranks(const Node& item, const Fabric& fabric, Diagnostics& diagnostics) {
   if (!item.has("ranks")) return first_gpus(fabric, fabric.gpus.size());
   const Node* ranks = item.find("ranks");
-  if (ranks->kind == Node::Kind::list) return listed_gpus(*ranks, fabric, diagnostics);
+  if (ranks->kind == Node::Kind::list)
+    return listed_gpus(*ranks, fabric, "every GPU has one rank", diagnostics);
   if (!ranks->good) return {};
   const auto count = static_cast<std::size_t>(ranks->number);
   if (count <= fabric.gpus.size()) return first_gpus(fabric, count);
@@ -67,6 +74,53 @@ std::vector<GpuId> read_ranks(const Node& item, const Fabric& fabric, Diagnostic
                         (fabric.gpus.size() == 1 ? " GPU" : " GPUs"),
                     "a GPU has one rank; lower 'ranks', or leave it out for all GPUs");
   return {};
+}
+
+std::vector<GpuId> read_gpus(const Node& node, const Fabric& fabric, bool repeats, Diagnostics& diagnostics) {
+  if (node.kind == Node::Kind::list)
+    return listed_gpus(node, fabric, repeats ? "" : "name every GPU once", diagnostics);
+  if (node.text == "all") return first_gpus(fabric, fabric.gpus.size());
+  const std::optional<GpuId> id = read_gpu(node, fabric, diagnostics);
+  return id ? std::vector<GpuId>{*id} : std::vector<GpuId>{};
+}
+
+void report_unknown_switch(const Node& name, const Fabric& fabric, Diagnostics& diagnostics) {
+  std::vector<std::string_view> names;
+  for (const Switch& each : fabric.switches)
+    names.push_back(each.name);
+  const auto near = most_similar(name.text, names);
+  names.resize(std::min<std::size_t>(names.size(), 20));
+  diagnostics.error(name.place, "there is no switch " + quoted(name.text),
+                    near ? "a switch with a similar name exists: " + quoted(*near)
+                         : "the switches are " + printable(listing(names, "and")));
+}
+
+std::optional<SwitchIndex> read_switch_name(const Node& name, const Fabric& fabric,
+                                            Diagnostics& diagnostics) {
+  for (SwitchIndex i = 0; i < fabric.switches.size(); ++i)
+    if (fabric.switches[i].name == name.text) return i;
+  report_unknown_switch(name, fabric, diagnostics);
+  return std::nullopt;
+}
+
+std::optional<CableIndex> read_cable(const Node& ends, const Fabric& fabric, Diagnostics& diagnostics) {
+  const auto a = read_switch_name(ends.items[0], fabric, diagnostics);
+  const auto b = read_switch_name(ends.items[1], fabric, diagnostics);
+  if (!a || !b) return std::nullopt;
+  std::vector<std::string_view> neighbours;
+  for (CableIndex i = 0; i < fabric.cables.size(); ++i) {
+    const Cable& cable = fabric.cables[i];
+    if ((cable.a == *a && cable.b == *b) || (cable.a == *b && cable.b == *a)) return i;
+    if (cable.a == *a || cable.b == *a)
+      neighbours.push_back(fabric.switches[cable.a == *a ? cable.b : cable.a].name);
+  }
+  neighbours.resize(std::min<std::size_t>(neighbours.size(), 20));
+  const std::string first = quoted(ends.items[0].text);
+  diagnostics.error(ends.place, "no link joins " + first + " and " + quoted(ends.items[1].text),
+                    neighbours.empty()
+                        ? "switch " + first + " has no links to others"
+                        : "switch " + first + " has links to " + printable(listing(neighbours, "and")));
+  return std::nullopt;
 }
 
 }  // namespace cnuas::scenarios

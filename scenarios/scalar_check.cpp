@@ -45,6 +45,10 @@ class ScalarCheck {
         return integer();
       case Kind::fraction:
         return fraction();
+      case Kind::share:
+        return share();
+      case Kind::probability:
+        return probability();
       case Kind::boolean:
         return boolean();
       case Kind::time:
@@ -127,18 +131,63 @@ class ScalarCheck {
 
   void out_of_range() { error(subject_ + " is out of range: " + quoted(node_.text), range()); }
 
+  // Digits, perhaps with a point between them.
+  static bool decimal(std::string_view text) {
+    return only(text, "0123456789.") && std::count(text.begin(), text.end(), '.') <= 1 &&
+           text.front() != '.' && text.back() != '.' && !leading_zero(text);
+  }
+
+  void not_a_number(std::string_view example) {
+    error(takes() + ", and this is " + quoted(node_.text),
+          node_.in_quotes ? "remove the quotes" : "write a decimal number such as " + std::string(example));
+  }
+
+  // Takes `text`, a number by its form; false when it has no double.
+  bool to_fraction(std::string_view text) {
+    return std::from_chars(text.data(), text.data() + text.size(), node_.fraction).ec == std::errc{};
+  }
+
   void fraction() {
     const std::string_view text = node_.text;
-    const bool decimal = only(text, "0123456789.") && std::count(text.begin(), text.end(), '.') <= 1 &&
-                         text.front() != '.' && text.back() != '.' && !leading_zero(text) && !node_.in_quotes;
-    if (!decimal) {
+    if (!decimal(text) || node_.in_quotes)
+      not_a_number("0.5");
+    else if (!to_fraction(text) || node_.fraction <= 0 || node_.fraction > 1)
+      error(subject_ + " is out of range: " + quoted(text), "above 0 and at most 1");
+  }
+
+  void share() {
+    const std::string_view text = node_.text;
+    const std::size_t slash = std::min(text.find('/'), text.size());
+    const std::string_view part = text.substr(0, slash),
+                           whole = text.substr(std::min(slash + 1, text.size()));
+    bool in_range = true;
+    if (only(part, kDigits) && only(whole, kDigits) && !leading_zero(part) && !leading_zero(whole)) {
+      in_range = to_fraction(whole);
+      const double divisor = node_.fraction;
+      in_range = in_range && divisor > 0 && to_fraction(part);
+      if (in_range) node_.fraction /= divisor;
+    } else if (decimal(text) && !node_.in_quotes) {
+      in_range = to_fraction(text);
+    } else {
       error(takes() + ", and this is " + quoted(text),
-            node_.in_quotes ? "remove the quotes" : "write a decimal number such as 0.5");
+            node_.in_quotes ? "remove the quotes" : "write 1/2 or 0.5");
       return;
     }
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), node_.fraction);
-    if (code != std::errc{} || node_.fraction <= 0 || node_.fraction > 1)
-      error(subject_ + " is out of range: " + quoted(text), "above 0 and at most 1");
+    if (!in_range || node_.fraction <= 0 || node_.fraction >= 1)
+      error(subject_ + " is out of range: " + quoted(text), "above 0 and below 1");
+  }
+
+  void probability() {
+    std::string_view number = node_.text, exponent = "0";
+    if (const std::size_t e = number.find_first_of("eE"); e != std::string_view::npos) {
+      exponent = number.substr(e + 1);
+      number = number.substr(0, e);
+      if (exponent.starts_with('-') || exponent.starts_with('+')) exponent.remove_prefix(1);
+    }
+    if (!decimal(number) || !only(exponent, kDigits) || node_.in_quotes)
+      not_a_number("0.001, or 1e-9");
+    else if (!to_fraction(node_.text) || node_.fraction <= 0 || node_.fraction >= 0.01)
+      error(subject_ + " is out of range: " + quoted(node_.text), "above 0 and below 0.01");
   }
 
   void boolean() {
@@ -159,8 +208,10 @@ class ScalarCheck {
       return;
     }
     node_.number = *value;
-    if (*value < form_.least)
+    if (*value < form_.least && form_.least == 1)
       error(subject_ + " must be above 0");
+    else if (*value < form_.least)
+      error(subject_ + " is too small: " + quoted(node_.text), "at least " + to_text(form_.least, kind));
     else if (form_.most > 0 && *value > form_.most)
       error(subject_ + " is too large: " + quoted(node_.text), "at most " + to_text(form_.most, kind));
   }

@@ -61,6 +61,10 @@ class SchemaWriter {
         return Json{{"type", "integer"}, {"minimum", form.least}, {"maximum", form.most}};
       case Kind::fraction:
         return Json{{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", 1}};
+      case Kind::share:
+        return number_or_text(1, "^[1-9][0-9]*/[1-9][0-9]*$");
+      case Kind::probability:
+        return number_or_text(0.01, "^[0-9]+(\\.[0-9]+)?[eE][-+]?[0-9]+$");
       case Kind::boolean:
         return Json{{"type", "boolean"}};
       case Kind::time:
@@ -82,6 +86,14 @@ class SchemaWriter {
         return choice(form);
     }
     return Json::object();
+  }
+
+  // YAML readers do not agree on what 1e-9 is: for some it is text.
+  static Json number_or_text(double below, std::string_view pattern) {
+    return Json{{"type", {"number", "string"}},
+                {"exclusiveMinimum", 0},
+                {"exclusiveMaximum", below},
+                {"pattern", pattern}};
   }
 
   Json define(const std::string& name, Json definition) {

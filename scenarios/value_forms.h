@@ -14,4 +14,12 @@ inline constexpr Form kSizeAboveZero = {.kind = Kind::size, .what = "a size such
 inline constexpr Form kRate = {.kind = Kind::rate, .what = "a rate such as 400 GB/s", .least = 1};
 inline constexpr Form kGpu = {.kind = Kind::gpu, .what = "a GPU such as 1/3 (rack/slot)"};
 
+inline constexpr std::int64_t kMostGpus = 65'280;  // 255 racks of 256
+inline constexpr Form kGpuList = {
+    .kind = Kind::list, .what = "a list of GPUs", .least = 1, .most = kMostGpus, .element = &kGpu};
+
+inline constexpr Field kOverlapField = {
+    "overlap", &kBoolean, false,
+    "true: the phases after it do not wait for it, and share links and processors with it. Default: false."};
+
 }  // namespace cnuas::scenarios

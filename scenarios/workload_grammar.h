@@ -1,13 +1,13 @@
 // What may stand under `workload`, `background` and `stragglers`.
 #pragma once
 
+#include "scenarios/traffic_grammar.h"
 #include "scenarios/value_forms.h"
 
 namespace cnuas::scenarios {
 
 inline constexpr std::int64_t kMostSizes = 4096;
 inline constexpr std::int64_t kMostItems = 10'000;  // of workload, phases, background, stragglers
-inline constexpr std::int64_t kMostGpus = 65'280;   // 255 racks of 256
 
 // --- names; core/ccl/collective.h has the same ---
 
@@ -98,8 +98,6 @@ inline constexpr Form kSizes = {
 
 inline constexpr Form kRankCount = {
     .kind = Kind::integer, .what = "a whole number", .least = 1, .most = kMostGpus};
-inline constexpr Form kGpuList = {
-    .kind = Kind::list, .what = "a list of GPUs", .least = 1, .most = kMostGpus, .element = &kGpu};
 inline constexpr Case kRanksCases[] = {{&kRankCount}, {&kGpuList}};
 inline constexpr Form kRanks = {.kind = Kind::choice,
                                 .what = "a number of GPUs, or a list of them such as [1/0, 2/3]",
@@ -153,6 +151,7 @@ inline constexpr Refusal kMeasurementRefused[] = {
     {"step", "a collective of its own is not part of a step", "make two items of it, each with its '- '"},
     {"phases", "a collective of its own has no phases", "begin the item with 'step: NAME'"},
     {"overlap", "only phases of a step overlap", "remove 'overlap'"},
+    {"traffic", "an item is a collective or traffic, not both", "make two items of it, each with its '- '"},
 };
 inline constexpr Alternative kMeasurementAlternatives[] = {{"size", "sizes", true},
                                                            {"algorithm", "algorithms", false}};
@@ -163,9 +162,6 @@ inline constexpr Form kMeasurement = {.kind = Kind::mapping,
                                       .refused = kMeasurementRefused,
                                       .alternatives = kMeasurementAlternatives};
 
-inline constexpr Field kOverlapField = {
-    "overlap", &kBoolean, false,
-    "true: the phases after it do not wait for it, and share links and processors with it. Default: false."};
 inline constexpr Field kComputeFields[] = {
     {"compute", &kSpan, true, "How long each GPU computes, at normal speed."},
     kRanksField,
@@ -173,6 +169,8 @@ inline constexpr Field kComputeFields[] = {
 };
 inline constexpr Refusal kComputeRefused[] = {
     {"collective", "a phase computes or communicates, not both",
+     "make two phases of it; with 'overlap: true' in the first they run side by side"},
+    {"traffic", "a phase computes or communicates, not both",
      "make two phases of it; with 'overlap: true' in the first they run side by side"},
 };
 inline constexpr Form kCompute = {.kind = Kind::mapping,
@@ -188,13 +186,16 @@ inline constexpr Field kCollectivePhaseFields[] = {
 inline constexpr Refusal kCollectivePhaseRefused[] = {
     {"sizes", "a phase has one size", "write 'size: 1 MiB'"},
     {"algorithms", "a phase has one algorithm", "write 'algorithm: ring'"},
+    {"traffic", "a phase is a collective or traffic, not both",
+     "make two phases of it; with 'overlap: true' in the first they run side by side"},
 };
 inline constexpr Form kCollectivePhase = {.kind = Kind::mapping,
                                           .name = "collective phase",
                                           .what = "a mapping with 'collective'",
                                           .fields = kCollectivePhaseFields,
                                           .refused = kCollectivePhaseRefused};
-inline constexpr Case kPhaseCases[] = {{&kCompute, "compute"}, {&kCollectivePhase, "collective"}};
+inline constexpr Case kPhaseCases[] = {
+    {&kCompute, "compute"}, {&kCollectivePhase, "collective"}, {&kTrafficPhase, "traffic"}};
 inline constexpr Form kPhase = {.kind = Kind::choice,
                                 .name = "phase",
                                 .what = "a mapping such as {compute: 250 us}",
@@ -208,16 +209,18 @@ inline constexpr Field kStepFields[] = {
 inline constexpr Form kStep = {
     .kind = Kind::mapping, .name = "step", .what = "a mapping with 'step'", .fields = kStepFields};
 
-inline constexpr Case kItemCases[] = {{&kMeasurement, "collective"}, {&kStep, "step"}};
+inline constexpr Case kItemCases[] = {
+    {&kMeasurement, "collective"}, {&kTrafficItem, "traffic"}, {&kStep, "step"}};
 inline constexpr Form kItem = {.kind = Kind::choice,
                                .name = "item of the workload",
                                .what = "a mapping such as {collective: all_reduce, size: 1 MiB}",
                                .cases = kItemCases};
-inline constexpr Form kWorkload = {.kind = Kind::list,
-                                   .what = "a list of collectives and steps, each beginning with '- '",
-                                   .least = 1,
-                                   .most = kMostItems,
-                                   .element = &kItem};
+inline constexpr Form kWorkload = {
+    .kind = Kind::list,
+    .what = "a list of collectives, traffic and steps, each beginning with '- '",
+    .least = 1,
+    .most = kMostItems,
+    .element = &kItem};
 
 // --- beside the workload ---
 

@@ -1,7 +1,9 @@
 #include "scenarios/workload_section.h"
 
 #include "scenarios/collective_section.h"
+#include "scenarios/fault_section.h"
 #include "scenarios/participants.h"
+#include "scenarios/traffic_section.h"
 
 #include <bitset>
 #include <string>
@@ -29,6 +31,7 @@ class WorkloadReader {
       for (const Node& flow : flows->items)
         if (flow.good) add_flow(flow, workload);
     if (const Node* stragglers = scenario.find("stragglers")) add_stragglers(*stragglers, scenario, workload);
+    workload.faults = read_faults(scenario, fabric_, diagnostics_);
     return workload;
   }
 
@@ -36,6 +39,8 @@ class WorkloadReader {
   void add_item(const Node& item, Workload& workload) {
     if (item.has("collective")) {
       workload.items.emplace_back(Measurement{collectives_.read(item)});
+    } else if (item.has("traffic")) {
+      add_traffic(item, workload);
     } else if (const Node* phases = item.find("phases")) {
       TrainingStep step;
       if (const Node* name = item.get("step")) step.name = name->text;
@@ -43,6 +48,24 @@ class WorkloadReader {
         add_phase(phase, step);
       workload.items.emplace_back(std::move(step));
     }
+  }
+
+  // A step of its own, with the one phase.
+  void add_traffic(const Node& item, Workload& workload) {
+    std::optional<TrafficPhase> traffic = take_traffic(item);
+    if (!traffic) return;
+    const Node* name = item.get("name");
+    TrainingStep step;
+    step.name = name ? name->text : item.get("traffic")->text;
+    step.phases.push_back(Phase{std::move(*traffic), false});
+    workload.items.emplace_back(std::move(step));
+  }
+
+  std::optional<TrafficPhase> take_traffic(const Node& node) {
+    std::optional<TrafficPhase> traffic = read_traffic(node, fabric_, diagnostics_);
+    if (!traffic) return traffic;
+    const std::size_t gpus = traffic->senders.size() + traffic->receivers.size();
+    return collectives_.take_ranks(1, gpus, node.key_place("traffic")) ? std::move(traffic) : std::nullopt;
   }
 
   void add_phase(const Node& node, TrainingStep& step) {
@@ -54,6 +77,10 @@ class WorkloadReader {
       for (GpuId id : work.ranks)
         computing_.set(id.value);
       phase.work = std::move(work);
+    } else if (node.has("traffic")) {
+      std::optional<TrafficPhase> traffic = take_traffic(node);
+      if (!traffic) return;
+      phase.work = std::move(*traffic);
     } else {
       std::vector<CollectiveCall> calls = collectives_.read(node);
       if (calls.empty()) return;

@@ -1,4 +1,4 @@
-// From `workload`, `background` and `stragglers` to a Workload.
+// From `workload`, `background`, `stragglers` and `faults` to a Workload.
 #pragma once
 
 #include "core/topology/fabric.h"

@@ -75,6 +75,41 @@ TEST(FabricSection, SwitchDefaultsAndSettings) {
   EXPECT_EQ(given.port_buffer_bytes, 1u << 20);
 }
 
+TEST(FabricSection, FramesAndHowTheyAreForwarded) {
+  const std::string rest = "gpus_per_rack: 1\nracks: 2\nlink: nvlink4\ninter_switch: nvlink4\n";
+  const Fabric usual = fabric_of(rest);
+  EXPECT_EQ(usual.frame_bytes, 65'536u);
+  EXPECT_TRUE(usual.switches[0].cut_through);
+  EXPECT_EQ(usual.switches[0].stall_timeout_ps, 50 * kMillisecond);
+  const Fabric given = fabric_of(
+      rest +
+      "frame_size: 9 KB\nswitch: {forwarding: store_and_forward, stall_timeout: 2 us, port_buffer: 1 B}");
+  EXPECT_EQ(given.frame_bytes, 9'000u);
+  EXPECT_EQ(given.switches.size(), 2u);
+  for (const Switch& each : given.switches) {
+    EXPECT_FALSE(each.cut_through);
+    EXPECT_EQ(each.stall_timeout_ps, 2 * kMicrosecond);
+    EXPECT_EQ(each.port_buffer_bytes, 1u);
+  }
+  EXPECT_EQ(fabric_of(rest + "frame_size: message").frame_bytes, 0u);
+  EXPECT_EQ(fabric_of(rest + "frame_size: 64 B").frame_bytes, 64u);
+  EXPECT_EQ(fabric_of(rest + "frame_size: 64 KiB").frame_bytes, 65'536u);
+}
+
+TEST(ExplicitFabric, SwitchesDifferInHowTheyForward) {
+  const Fabric fabric = fabric_of(
+      "topology: explicit\nlink: nvlink4\nframe_size: message\nswitch: {forwarding: store_and_forward}\n"
+      "switches:\n  - {name: a, rack: 1, gpus: 1}\n"
+      "  - {name: b, forwarding: cut_through, stall_timeout: 1 ms, port_buffer: 1 KiB}\n"
+      "links: [{between: [a, b], preset: nvlink4}]");
+  EXPECT_EQ(fabric.frame_bytes, 0u);
+  EXPECT_FALSE(fabric.switches[0].cut_through);
+  EXPECT_EQ(fabric.switches[0].stall_timeout_ps, 50 * kMillisecond);
+  EXPECT_TRUE(fabric.switches[1].cut_through);
+  EXPECT_EQ(fabric.switches[1].stall_timeout_ps, kMillisecond);
+  EXPECT_EQ(fabric.switches[1].port_buffer_bytes, 1024u);
+}
+
 TEST(FabricSection, HostsAreKept) {
   const Fabric fabric = fabric_of("gpus_per_rack: 4\nlink: nvlink4\nhosts: {per_rack: 2}");
   EXPECT_EQ(fabric.gpus[1].host, 0u);

@@ -41,12 +41,16 @@ class Examples {
         return {std::to_string(form.least), std::to_string(form.most)};
       case Kind::fraction:
         return {"0.25", "1"};
+      case Kind::share:
+        return {"1/2", "0.25"};
+      case Kind::probability:
+        return {"1e-9", "1.5e-03", "0.001"};
       case Kind::boolean:
         return {"true", "false"};
       case Kind::time:
-        return {"1.5 us", "350ns"};
+        return {"1.5 us", "3500ns"};
       case Kind::size:
-        return {"16 B", "64 KiB"};
+        return {"512 B", "64 KiB"};
       case Kind::rate:
         return {"450 GB/s", "400 Gb/s"};
       case Kind::gpu:

@@ -124,6 +124,122 @@ TEST(Step, PhasesKeepOrderRanksAndOverlap) {
   EXPECT_THAT(std::get<ComputePhase>(step.phases[2].work).ranks, SizeIs(4));
 }
 
+const TrafficPhase& traffic_of(const Workload& workload, std::size_t item = 0, std::size_t phase = 0) {
+  return std::get<TrafficPhase>(std::get<TrainingStep>(workload.items.at(item)).phases.at(phase).work);
+}
+std::string names_of(const std::vector<GpuId>& gpus) {
+  std::string names;
+  for (GpuId id : gpus)
+    names += (names.empty() ? "" : " ") + to_string(id);
+  return names;
+}
+
+TEST(Traffic, IsAStepOfOnePhase) {
+  const Workload workload = workload_of(
+      "- {traffic: point_to_point, from: [1/0, 1/1], to: [1/2, 1/2], size: 1 MiB, messages: 3, interval: 5 "
+      "us}\n"
+      "- {traffic: hotspot, from: 1/3, to: all, kind: doorbell, hot_fraction: 0.25, name: bells}\n"
+      "- {traffic: uniform, from: all, to: [1/1, 1/0], kind: atomic, hot_fraction: 1}");
+  const auto& step = std::get<TrainingStep>(workload.items.at(0));
+  EXPECT_EQ(step.name, "point_to_point");
+  ASSERT_THAT(step.phases, SizeIs(1));
+  EXPECT_FALSE(step.phases[0].overlap);
+  const TrafficPhase& pairs = traffic_of(workload, 0);
+  EXPECT_EQ(pairs.pattern, TrafficPattern::point_to_point);
+  EXPECT_EQ(pairs.kind, TrafficKind::data);
+  EXPECT_EQ(names_of(pairs.senders), "1/0 1/1");
+  EXPECT_EQ(names_of(pairs.receivers), "1/2 1/2");
+  EXPECT_EQ(pairs.size_bytes, 1u << 20);
+  EXPECT_EQ(pairs.messages, 3u);
+  EXPECT_EQ(pairs.interval_ps, 5 * kMicrosecond);
+  EXPECT_EQ(std::get<TrainingStep>(workload.items.at(1)).name, "bells");
+  const TrafficPhase& hotspot = traffic_of(workload, 1);
+  EXPECT_EQ(hotspot.pattern, TrafficPattern::hotspot);
+  EXPECT_EQ(hotspot.kind, TrafficKind::doorbell);
+  EXPECT_EQ(hotspot.messages, 1u);
+  EXPECT_FALSE(hotspot.interval_ps);
+  EXPECT_EQ(hotspot.hot_fraction, 0.25);
+  EXPECT_EQ(names_of(hotspot.receivers), "1/0 1/1 1/2 1/3");
+  EXPECT_EQ(traffic_of(workload, 2).pattern, TrafficPattern::uniform);
+  EXPECT_EQ(traffic_of(workload, 2).kind, TrafficKind::atomic);
+}
+
+TEST(Traffic, AllInAnIncastAreAllButTheReceiver) {
+  const Workload workload = workload_of(
+      "- {traffic: incast, from: all, to: 1/2, size: 1 B}\n- {traffic: incast, from: \"all\", to: "
+      "[\"0x0100\"], size: 1 B}");
+  EXPECT_EQ(traffic_of(workload).pattern, TrafficPattern::incast);
+  EXPECT_EQ(names_of(traffic_of(workload).senders), "1/0 1/1 1/3");
+  EXPECT_EQ(names_of(traffic_of(workload, 1).senders), "1/1 1/2 1/3");
+}
+
+TEST(Traffic, IsAPhaseOfAStep) {
+  const Workload workload = workload_of(
+      "- step: s\n  phases:\n    - {traffic: incast, from: 1/1, to: 1/0, size: 1 B, overlap: true}\n"
+      "    - {compute: 1 us}");
+  const auto& step = std::get<TrainingStep>(workload.items.at(0));
+  EXPECT_TRUE(step.phases.at(0).overlap);
+  EXPECT_EQ(names_of(traffic_of(workload).senders), "1/1");
+}
+
+TEST(Faults, KeepWhatTheySay) {
+  const Workload workload = workload_of(
+      kSmallWorkload,
+      "faults:\n  - {at: 10 us, port: 2/1, set: down, for: 50 us}\n"
+      "  - {at: 0 us, link: [spine, rack2], set: down}\n  - {at: 1 us, gpu: 1/0, receiver: slow, hold: 10 "
+      "us}\n"
+      "  - {at: 1 us, gpu: 1/1, receiver: dead, for: 1 ms}\n  - {at: 1 us, port: 1/0, lanes: 3/4}\n"
+      "  - {at: 1 us, link: [rack1, spine], lanes: 0.5}\n  - {at: 1 us, port: 1/0, bit_error_rate: 1e-9}\n"
+      "  - {at: 1 us, link: [rack1, spine], bit_error_rate: 0.0025}\n  - {at: 2 ms, switch: spine, set: "
+      "down}\n",
+      "topology: spine\nracks: 2\ngpus_per_rack: 2\nlink: nvlink4\ninter_switch: nvlink4");
+  ASSERT_THAT(workload.faults, SizeIs(9));
+  const auto& faults = workload.faults;
+  EXPECT_EQ(faults[0].at_ps, 10 * kMicrosecond);
+  EXPECT_EQ(faults[0].duration_ps, 50 * kMicrosecond);
+  EXPECT_EQ(to_string(std::get<GpuId>(std::get<LinkDown>(faults[0].what).link)), "2/1");
+  EXPECT_EQ(std::get<CableIndex>(std::get<LinkDown>(faults[1].what).link), 1u);
+  EXPECT_FALSE(faults[1].duration_ps);
+  EXPECT_EQ(std::get<SlowReceiver>(faults[2].what).hold_ps, 10 * kMicrosecond);
+  EXPECT_EQ(to_string(std::get<SlowReceiver>(faults[2].what).gpu), "1/0");
+  EXPECT_EQ(to_string(std::get<DeadReceiver>(faults[3].what).gpu), "1/1");
+  EXPECT_EQ(std::get<LanesLost>(faults[4].what).rate_left, 0.75);
+  EXPECT_EQ(std::get<LanesLost>(faults[5].what).rate_left, 0.5);
+  EXPECT_EQ(std::get<CableIndex>(std::get<LanesLost>(faults[5].what).link), 0u);
+  EXPECT_EQ(std::get<BitErrorRate>(faults[6].what).rate, 1e-9);
+  EXPECT_EQ(std::get<BitErrorRate>(faults[7].what).rate, 0.0025);
+  EXPECT_EQ(std::get<SwitchRestart>(faults[8].what).target, 2u);
+}
+
+// What has an effect only on frames is warned about only without them.
+TEST(Fidelity, DecidesWhichSettingsHaveAnEffect) {
+  const std::string fabric =
+      "gpus_per_rack: 2\nlink: nvlink4\nframe_size: 9 KB\nswitch: {port_buffer: 1 MiB, "
+      "forwarding: cut_through, stall_timeout: 1 ms}";
+  const auto warnings = [&](const std::string& rest) {
+    return messages(scenario_text(fabric, kSmallWorkload, rest)).size();
+  };
+  const std::string fault = "faults: [{at: 1 us, port: 1/0, lanes: 1/2}]\n";
+  EXPECT_EQ(warnings(""), 4u);
+  EXPECT_EQ(warnings("fidelity: auto\n"), 4u);
+  EXPECT_EQ(warnings("fidelity: fluid\n"), 4u);
+  EXPECT_EQ(warnings("fidelity: frame\n"), 0u);
+  EXPECT_EQ(warnings("faults: []\n"), 4u);
+  EXPECT_EQ(warnings(fault), 0u);
+  EXPECT_EQ(warnings("fidelity: auto\n" + fault), 0u);
+  EXPECT_EQ(loaded(scenario_text(fabric, kSmallWorkload, "fidelity: frame\n")).fidelity, Fidelity::frame);
+}
+
+TEST(Fidelity, FluidAllowsCircles) {
+  const std::string fabric =
+      "topology: explicit\nlink: nvlink4\nswitches: [{name: a, rack: 1, gpus: 2}, {name: b, rack: 2, gpus: "
+      "2}]\n"
+      "links:\n  - {between: [a, b], preset: nvlink4}\n  - {between: [b, a], preset: nvlink4}";
+  EXPECT_THAT(messages(scenario_text(fabric, kSmallWorkload)), IsEmpty());
+  EXPECT_THAT(messages(scenario_text(fabric, kSmallWorkload, "fidelity: frame\n")),
+              ElementsAre(HasSubstr("closes a circle")));
+}
+
 TEST(Background, FlowsKeepWhatTheySay) {
   const Workload workload = workload_of(kSmallWorkload,
                                         "background:\n  - {from: 1/0, to: 1/1}\n  - {from: 1/2, to: 1/3, "
