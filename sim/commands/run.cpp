@@ -83,7 +83,8 @@ int run(const RunArguments& arguments, const CommandLine& words) {
     print_failure(result.error());
     return result.error().code == ErrorCode::mismatch ? kInternal : kBadScenario;
   }
-  status = write_output(arguments.output, report(*scenario, *result, provenance, arguments.format, arguments.ports));
+  status = write_output(arguments.output,
+                        report(*scenario, *result, provenance, arguments.format, arguments.ports));
   if (status != kSuccess) return status;
 
   bool passed = true;
