@@ -1,8 +1,12 @@
+#include "scenarios/source_text.h"
 #include "sim/commands/command.h"
 #include "sim/commands/progress.h"
 #include "sim/inspect/views.h"
 #include "sim/report/ports.h"
 #include "sim/simulator.h"
+
+#include <functional>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -115,6 +119,15 @@ std::string what_ran(const RunResult& result) {
   return fmt::format("{} {} {} B", ccl::name(call.collective), ccl::name(call.algorithm), call.size_bytes);
 }
 
+// Why the run did not end, "" when it did: a fault may have taken what somebody waited for.
+std::string what_is_missing(const RunResult& result) {
+  for (const CollectiveResult& row : result.collectives)
+    if (!row.incomplete.empty()) return row.incomplete;
+  for (const TrafficResult& row : result.traffic)
+    if (!row.incomplete.empty()) return row.incomplete;
+  return "";
+}
+
 std::optional<RunResult> run_last(const scenarios::Scenario& scenario, bool quiet, int& status) {
   ProgressLine line(quiet);
   Result<RunResult> result = simulate(scenario, {}, [&](const Progress& progress) { line.update(progress); });
@@ -146,13 +159,17 @@ int inspect_switches(const InspectArguments& arguments, const SwitchView& view) 
   const std::optional<RunResult> result = run_last(scenario, arguments.quiet, status);
   if (!result) return status;
   const std::string after = what_ran(*result);
+  const std::string missing = what_is_missing(*result);
   return print(
       arguments, scenario, view.schema,
       [&] {
-        return "# after " + after + ", run in frames\n" + view.table(scenario.fabric, result->switches);
+        return "# after " + scenarios::printable(after) + ", run in frames\n" +
+               (missing.empty() ? "" : "# incomplete: " + missing + "\n") +
+               view.table(scenario.fabric, result->switches);
       },
       [&] {
         Json json = {{"after", after}};
+        if (!missing.empty()) json["incomplete"] = missing;
         json.update(view.json(scenario.fabric, result->switches));
         return json;
       });

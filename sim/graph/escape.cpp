@@ -2,6 +2,8 @@
 
 #include "scenarios/source_text.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace cnuas::sim {

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <tuple>
+#include <utility>
 
 namespace cnuas::sim {
 
