@@ -56,7 +56,7 @@ constexpr std::size_t slot(wire::FrameType type) {
 //   at each port     rx_frames = rx_dropped + consumed + forwarded
 //   at each port     offered + carried_over = tx_frames + tx_dropped + (frames in the queue)
 //   over all ports   sum of copies + sum of own = sum of offered
-struct TypeCounters {
+struct alignas(64) TypeCounters {  // one cache line for frames that come in, one for those that leave
   std::uint64_t rx_frames = 0;     // messages received, dropped ones included
   std::uint64_t rx_bytes = 0;      // of those, headers included
   std::uint64_t rx_dropped = 0;    // of those, by themselves or for want of a destination
@@ -64,8 +64,8 @@ struct TypeCounters {
   std::uint64_t forwarded = 0;     // of those, offered to one port or more
   std::uint64_t copies = 0;        // how many ports those were offered to
   std::uint64_t own = 0;           // announcements that the switch made for this port
-  std::uint64_t offered = 0;       // copies and own frames that were to leave by this port
   std::uint64_t carried_over = 0;  // in the queue when the counters were cleared
+  std::uint64_t offered = 0;       // copies and own frames that were to leave by this port
   std::uint64_t tx_frames = 0;     // handed to the driver
   std::uint64_t tx_bytes = 0;      // of those, headers included
   std::uint64_t tx_dropped = 0;    // neither sent nor in the queue any more

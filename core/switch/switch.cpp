@@ -28,10 +28,15 @@ void Switch::receive(PortIndex port, const FrameRef& frame, Picoseconds now, Act
   ++count.rx_frames;
   count.rx_bytes += frame.bytes();
 
-  if (const std::optional<DropReason> refused = admit(port, header)) {
-    return drop_received(port, type, frame.buffer, *refused, out);
+  // An entry of the FDB leads to a port that carries, so a source with one at this port is admitted and
+  // learned.
+  if (fdb_.port_of(header.source) != port) [[unlikely]] {
+    if (const std::optional<DropReason> refused = admit(port, header)) {
+      return drop_received(port, type, frame.buffer, *refused, out);
+    }
+    learn(port, header, now, out);
   }
-  learn(port, header, now, out);
+  hear(ports_[port], header, now);
   switch (header.type) {
     case FrameType::discovery:
     case FrameType::keepalive:
@@ -52,7 +57,6 @@ void Switch::receive(PortIndex port, const FrameRef& frame, Picoseconds now, Act
 std::optional<DropReason> Switch::admit(PortIndex ingress, const FrameHeader& header) const {
   const Port& port = ports_[ingress];
   if (!port.carrying) return DropReason::port_down;
-  if (fdb_.port_of(header.source) == ingress) return std::nullopt;
   if (!header.source.usable()) return DropReason::bad_source;
   return port.role == PortRole::gpu ? admit_from_gpu(ingress, header.source) : admit_from_switch(header);
 }
@@ -90,26 +94,19 @@ bool Switch::is_local(GpuId gpu) const {
 
 void Switch::learn(PortIndex ingress, const FrameHeader& header, Picoseconds now, Actions& out) {
   Port& port = ports_[ingress];
-  port.order = header.order;
-  const PortIndex known_at = fdb_.port_of(header.source);
-  if (port.role == PortRole::gpu) {
-    hear(port, now);
-    if (known_at == ingress) return;
-    port.gpu = header.source;
-    const bool expected = config_.ports[ingress].expected == header.source;
-    fdb_.set(header.source, ingress, expected ? FdbOrigin::configured : FdbOrigin::learned);
-  } else {
-    if (known_at == ingress) return;
-    const bool for_the_switch = header.type == FrameType::discovery || header.type == FrameType::keepalive;
-    if (known_at != Fdb::kNoPort && for_the_switch) return;  // see admit_from_switch()
-    fdb_.set(header.source, ingress, FdbOrigin::learned);
-  }
+  const bool for_the_switch = header.type == FrameType::discovery || header.type == FrameType::keepalive;
+  const bool known = fdb_.port_of(header.source) != Fdb::kNoPort;
+  if (port.role == PortRole::inter_switch && known && for_the_switch) return;  // see admit_from_switch()
+  if (port.role == PortRole::gpu) port.gpu = header.source;
+  const bool expected = config_.ports[ingress].expected == header.source;
+  fdb_.set(header.source, ingress, expected ? FdbOrigin::configured : FdbOrigin::learned);
   announce(header.source, ingress, now, out);
 }
 
-void Switch::hear(Port& port, Picoseconds now) {
+void Switch::hear(Port& port, const FrameHeader& header, Picoseconds now) {
+  port.order = header.order;
   port.heard_ps = now;
-  if (port.heard) return;
+  if (port.heard || port.role == PortRole::inter_switch) return;
   port.heard = true;
   if (config_.keepalive_timeout_ps != 0) watch(silence_deadline(port));
 }

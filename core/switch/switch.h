@@ -156,7 +156,7 @@ class Switch {
   std::optional<DropReason> admit_from_switch(const wire::FrameHeader& header) const;
   bool is_local(GpuId gpu) const;
   void learn(PortIndex ingress, const wire::FrameHeader& header, Picoseconds now, Actions& out);
-  void hear(Port& port, Picoseconds now);
+  void hear(Port& port, const wire::FrameHeader& header, Picoseconds now);
   void forward(PortIndex ingress, const FrameRef& frame, Picoseconds now, Actions& out);
   void flood(PortIndex ingress, const FrameRef& frame, Picoseconds now, Actions& out);
   void count_forwarded(PortIndex ingress, const FrameRef& frame, std::size_t copies);
