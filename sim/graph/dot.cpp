@@ -48,8 +48,11 @@ std::string draw_dot(std::string_view title, const Fabric& fabric) {
     if (!gpus[index].empty()) out += rack(fabric, index, gpus[index]);
   for (const Cable& cable : fabric.cables) {
     const bool a_above = gpus[cable.a].empty() || !gpus[cable.b].empty();
-    out += fmt::format("  s{} -- s{} [label={}, penwidth=2];\n", a_above ? cable.a : cable.b,
-                       a_above ? cable.b : cable.a, dot_string(link_label(cable.link)));
+    // Two switches with GPUs stand at one height, a cable between them or not.
+    const bool level = !gpus[cable.a].empty() && !gpus[cable.b].empty();
+    out += fmt::format("  s{} -- s{} [label={}, penwidth=2{}];\n", a_above ? cable.a : cable.b,
+                       a_above ? cable.b : cable.a, dot_string(link_label(cable.link)),
+                       level ? ", constraint=false" : "");
   }
   return out + "}\n";
 }

@@ -13,6 +13,7 @@ namespace cnuas::sim {
 
 namespace {
 
+constexpr int kLeastWidth = 380;   // of the picture, for the line below its title
 constexpr int kPadding = 14;       // inside a rack, and beside a switch's name
 constexpr int kSwitchHeight = 40;  // two lines of text
 constexpr int kBusHeight = 18;     // between a switch and its GPUs
@@ -41,7 +42,7 @@ class Drawing {
     for (const std::vector<SwitchIndex>& tier : tiers_.members)
       for (const SwitchIndex index : tier)
         size_switch(index);
-    layout_.width = std::max(widest_tier() + 2 * kMargin, 320);
+    layout_.width = std::max(widest_tier() + 2 * kMargin, kLeastWidth);
     place_tiers();
     for (CableIndex cable = 0; cable < fabric_.cables.size(); ++cable)
       draw_cable(cable);

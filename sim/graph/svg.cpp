@@ -136,8 +136,7 @@ std::string heading(std::string_view title, const Fabric& fabric, const Layout& 
   // Cut to the width of the picture, which a title does not decide.
   const int columns = std::max(8, (layout.width - 2 * kMargin) / 10);
   return "  " + text({kMargin, 30}, "heading", shortened(title, columns)) + "\n  " +
-         text({kMargin, 50}, "small",
-              fabric_summary(fabric) + (hosts ? "; GPUs of one host have one colour" : "")) +
+         text({kMargin, 50}, "small", fabric_summary(fabric) + (hosts ? "; hosts alternate in colour" : "")) +
          "\n";
 }
 
