@@ -33,7 +33,7 @@ class Simulation {
       : scenario_(scenario),
         routes_(scenario.fabric),
         kernel_(scenario.fabric, routes_, scenario.workload.background, scenario.workload.stragglers),
-        context_{scenario.fabric, routes_, kernel_, scenario.workload, scenario.seed, {}},
+        context_{scenario.fabric, routes_, kernel_, scenario.workload, scenario.seed, options.carry_data, {}},
         options_(options),
         fidelity_(chosen_fidelity(scenario)) {
     result_.fidelity = fidelity_;
@@ -78,7 +78,7 @@ class Simulation {
       Run<FrameMover> run(context_, phases);
       Result<Outcome> outcome = run.execute();
       if (outcome) result_.switches = run.mover().take_switches();
-      return outcome;
+      return checked(std::move(outcome));
     }
     Result<Outcome> outcome =
         Run<FluidMover>(context_, phases, FluidOptions{options_.simgrid_flows}).execute();
@@ -86,6 +86,14 @@ class Simulation {
     for (const PhaseOutcome& phase : outcome->phases) {
       if (!phase.incomplete.empty())
         return fail(ErrorCode::mismatch, "the schedule does not finish: " + phase.incomplete);
+    }
+    return checked(std::move(outcome));
+  }
+
+  static Result<Outcome> checked(Result<Outcome> outcome) {
+    if (!outcome) return outcome;
+    for (const PhaseOutcome& phase : outcome->phases) {
+      if (!phase.wrong_data.empty()) return fail(ErrorCode::mismatch, "wrong data: " + phase.wrong_data);
     }
     return outcome;
   }

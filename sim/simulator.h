@@ -14,6 +14,7 @@ namespace cnuas::sim {
 
 struct SimulatorOptions {
   bool simgrid_flows = false;  // every flow in SimGrid; see FluidOptions
+  bool carry_data = false;  // real bytes in every collective, folded and checked; a wrong result is an error
 };
 
 // How far a run has come, for whoever watches.
@@ -25,8 +26,9 @@ struct Progress {
   std::uint64_t events = 0;
 };
 
-// The fidelity a scenario is run in. `auto` is fluid unless the scenario has what only frames show (faults): a message
-// costs the fluid engine less than one frame costs the frame engine, so it is the cheaper one whatever the sizes.
+// The fidelity a scenario is run in. `auto` is fluid unless the scenario has what only frames show (faults):
+// a message costs the fluid engine less than one frame costs the frame engine, so it is the cheaper one
+// whatever the sizes.
 Fidelity chosen_fidelity(const scenarios::Scenario& scenario);
 
 // Once per process: SimGrid cannot be set up twice. Errors carry the collective they happened in as `where`.

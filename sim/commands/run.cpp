@@ -20,6 +20,7 @@ struct RunArguments {
   bool check_model = false;
   bool check_determinism = false;
   bool simgrid_flows = false;
+  bool check_data = false;
   bool ports = false;
   bool quiet = false;
 };
@@ -47,7 +48,8 @@ void print_failure(const Error& error) {
 Result<std::string> run_in_child(const scenarios::Scenario& scenario, const RunArguments& arguments,
                                  const Provenance& provenance) {
   return in_child_process([&]() -> std::string {
-    const Result<RunResult> result = simulate(scenario, {arguments.simgrid_flows}, [](const Progress&) {});
+    const Result<RunResult> result =
+        simulate(scenario, {arguments.simgrid_flows, arguments.check_data}, [](const Progress&) {});
     return result ? report(scenario, *result, provenance, Format::json) : result.error().message;
   });
 }
@@ -76,7 +78,7 @@ int run(const RunArguments& arguments, const CommandLine& words) {
   Result<RunResult> result;
   {
     ProgressLine line(arguments.quiet);
-    result = simulate(*scenario, {arguments.simgrid_flows},
+    result = simulate(*scenario, {arguments.simgrid_flows, arguments.check_data},
                       [&](const Progress& progress) { line.update(progress); });
   }
   if (!result) {
@@ -88,6 +90,7 @@ int run(const RunArguments& arguments, const CommandLine& words) {
   if (status != kSuccess) return status;
 
   bool passed = true;
+  if (arguments.check_data) fmt::print(stderr, "data: every rank of every collective has the right result\n");
   if (arguments.check_model) {
     const CheckReport check = check_model(*result);
     fmt::print(stderr, "{}", check.text);
@@ -128,6 +131,8 @@ void add_run(CLI::App& app, const CommandLine& words, int& status) {
                     "Hold each result against its closed form; exit with 1 when one is off");
   command->add_flag("--check-determinism", arguments->check_determinism,
                     "Run twice and compare the results byte by byte; exit with 1 when they differ");
+  command->add_flag("--check-data", arguments->check_data,
+                    "Carry real data, fold it, and hold every rank's result against the definition");
   command->add_flag("--simgrid-flows", arguments->simgrid_flows,
                     "Give every flow to SimGrid instead of the core's own sharing: slower, the same times");
   command->add_flag("--ports", arguments->ports,

@@ -25,6 +25,7 @@ struct PhaseOutcome {
   std::uint64_t wire_bytes = 0;  // put on the wire by all GPU ports, headers included
   std::uint64_t messages = 0;
   std::optional<TrafficOutcome> traffic;
+  std::string wrong_data;  // where real data, if carried, came out wrong; "" when right
   std::string incomplete;  // why it did not end: "rank 3 waits for a message from rank 2"; "" when it did
 };
 

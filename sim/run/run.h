@@ -8,6 +8,7 @@
 #include "core/workload/workload.h"
 #include "sim/run/message.h"
 #include "sim/run/outcome.h"
+#include "sim/run/payload.h"
 #include "sim/run/timeline.h"
 #include "sim/run/traffic.h"
 #include "sim/simgrid/kernel.h"
@@ -30,6 +31,7 @@ struct RunContext {
   Kernel& kernel;
   const Workload& workload;  // background flows, stragglers
   std::uint64_t seed = 1;
+  bool carry_payload = false;  // real bytes, folded and checked; else sizes alone
   // Called every some ten thousand events with the virtual time since the run began and the events so far.
   std::function<void(Picoseconds, std::uint64_t)> progress;
 };
@@ -69,6 +71,7 @@ class Run final : public MessageSink {
  private:
   static constexpr std::uint64_t kProgressEvery = 1 << 16;
   static constexpr std::uint32_t kNoRank = ~0u;
+  static constexpr std::uint64_t kMostPayload = std::uint64_t{4} << 30;  // bytes of all ranks together
   // Tokens of SimGrid's activities: the mover's are below, computations from here on.
   static constexpr Kernel::Token kComputeToken = Kernel::Token{1} << 32;
 
@@ -83,7 +86,8 @@ class Run final : public MessageSink {
 
   // One rank of a collective: its program, and its port as this collective uses it.
   struct RankState {
-    RankState(const ccl::Schedule& schedule, ccl::Rank rank) : executor(schedule, rank, false) {}
+    RankState(const ccl::Schedule& schedule, ccl::Rank rank, bool local_steps)
+        : executor(schedule, rank, local_steps) {}
 
     ccl::Executor executor;
     bool started = false;
@@ -104,6 +108,7 @@ class Run final : public MessageSink {
     std::vector<RankState> ranks;
     std::uint32_t element_bytes = 0;
     std::optional<Traffic> traffic;
+    std::unique_ptr<Payload> payload;  // none: sizes alone
     std::size_t unfinished = 0;
     bool overlap = false;
     bool begun = false;

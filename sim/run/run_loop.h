@@ -26,6 +26,11 @@ Result<Outcome> Run<Mover>::execute() {
   if (timeline_.error) return tl::unexpected<Error>(*timeline_.error);
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (jobs_[i].traffic) outcome_.phases[i].traffic = jobs_[i].traffic->outcome();
+    if (jobs_[i].payload && jobs_[i].unfinished == 0) {
+      const ccl::Problem& problem = jobs_[i].schedule->problem();
+      const bool canonical = fold_guarantee(problem.collective, problem.algorithm, problem.ranks).canonical;
+      outcome_.phases[i].wrong_data = jobs_[i].payload->check(canonical);
+    }
     if (jobs_[i].unfinished > 0) outcome_.phases[i].incomplete = why_unfinished(jobs_[i]);
   }
   outcome_.time_ps = std::max<Picoseconds>(0, end_ps_ - open_ps_);

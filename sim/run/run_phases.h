@@ -55,9 +55,17 @@ Result<void> Run<Mover>::set_up_collective(Job& job, const CollectiveCall& call)
   Result<std::unique_ptr<ccl::Schedule>> schedule = ccl::make_schedule(problem_of(call));
   if (!schedule) return tl::unexpected<Error>(schedule.error());
   job.schedule = std::move(*schedule);
+  if (context_.carry_payload) {
+    const std::uint64_t needed = Payload::bytes_needed(call, *job.schedule);
+    if (needed > kMostPayload) {
+      return fail(ErrorCode::out_of_range, "carrying real data would take " + std::to_string(needed) +
+                                               " B for the buffers of all ranks; use smaller sizes");
+    }
+    job.payload = std::make_unique<Payload>(call, *job.schedule, context_.seed);
+  }
   job.ranks.reserve(job.gpus.size());
   for (ccl::Rank rank = 0; rank < job.gpus.size(); ++rank)
-    job.ranks.emplace_back(*job.schedule, rank);
+    job.ranks.emplace_back(*job.schedule, rank, context_.carry_payload);
   return {};
 }
 
@@ -115,7 +123,8 @@ void Run<Mover>::act(std::uint32_t index, ccl::Rank rank) {
   Job& job = jobs_[index];
   RankState& state = job.ranks[rank];
   for (const ccl::Executor::Action& action : actions_) {
-    assert(action.step.op == ccl::Op::send);
+    if (job.payload) job.payload->carry_out(rank, action.step);
+    if (action.step.op != ccl::Op::send) continue;
     const ccl::Rank peer = action.step.peer;
     const Message message{index,
                           rank,
