@@ -48,6 +48,11 @@ Verdict against_bounds(const CollectiveResult& row) {
 CheckReport check_model(const RunResult& result) {
   CheckReport report;
   for (const CollectiveResult& row : result.collectives) {
+    if (!row.incomplete.empty()) {
+      report.text += fmt::format("model: --   {} {} {} B: did not end: {}\n", ccl::name(row.call.collective),
+                                 ccl::name(row.call.algorithm), row.call.size_bytes, row.incomplete);
+      continue;
+    }
     const Verdict verdict = row.model_applies && row.model.exact ? against_form(row) : against_bounds(row);
     report.passed = report.passed && verdict.passed;
     report.text += fmt::format("model: {} {} {} {} B: {}\n", verdict.passed ? "ok  " : "OFF ",

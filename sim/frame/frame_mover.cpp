@@ -101,6 +101,11 @@ void FrameMover::build_switches() {
     bool one_rack = true;
     for (const LinkIndex link : egress_[index]) {
       const fabric_switch::PortConfig port = port_config(fabric.switches[index], links_[link]);
+      // What was on a wire when its switch asked to stop still has to fit, whole bursts included.
+      config.overrun_bytes =
+          fabric.frame_bytes == 0
+              ? std::numeric_limits<std::uint64_t>::max() / 4
+              : std::max(config.overrun_bytes, 2 * port.queue_bytes + 4 * fabric.frame_bytes);
       if (port.role == fabric_switch::PortRole::inter_switch) {
         if (config.uplink < 0) config.uplink = static_cast<int>(config.ports.size());
       } else {
@@ -227,7 +232,8 @@ std::uint32_t FrameMover::next_from_gpu(LinkIndex link) {
   if (outbox.empty()) return kNone;
   const std::uint32_t index = outbox.front();
   Sending& sending = messages_[index];
-  const std::uint64_t chunk = std::min(sending.to_cut, chunk_bytes_);
+  const std::uint64_t chunk =
+      std::min(sending.to_cut, chunk_bytes_ + (sending.message.enveloped ? 0 : kEnvelopeBytes));
   sending.to_cut -= chunk;
   outbox.erase(outbox.begin());
   if (sending.to_cut > 0) {

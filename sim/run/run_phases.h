@@ -170,6 +170,9 @@ template <class Mover>
 void Run<Mover>::traffic_arrived(std::uint32_t index, std::uint32_t number) {
   Traffic& traffic = *jobs_[index].traffic;
   const GpuIndex gpu = traffic.gpu(traffic.sender_of(number));
+  // Whatever is lost, the phase lasts at least until here.
+  outcome_.phases[index].end_ps = timeline_.now_ps - open_ps_;
+  end_ps_ = timeline_.now_ps;
   if (traffic.arrived(number, timeline_.now_ps)) phase_over(index, gpu);
 }
 
