@@ -25,18 +25,8 @@ LinkIndex FrameMover::first_link(const LinkTarget& target) const {
 void FrameMover::change(const Fault& fault, bool begins) {
   std::visit(Overloaded{
                  [&](const LinkDown& down) { set_link(first_link(down.link), !begins); },
-                 [&](const SlowReceiver& slow) {
-                   Link& link = links_[gpu_downlink(*find_gpu(context_.fabric, slow.gpu))];
-                   link.room = begins ? 1 : kPlenty;
-                   link.consume_ps = slow.hold_ps;
-                   to_serve_.push_back(gpu_downlink(*find_gpu(context_.fabric, slow.gpu)));
-                 },
-                 [&](const DeadReceiver& dead) {
-                   Link& link = links_[gpu_downlink(*find_gpu(context_.fabric, dead.gpu))];
-                   link.room = begins ? 1 : kPlenty;
-                   link.consume_ps = begins ? kNever : 0;
-                   to_serve_.push_back(gpu_downlink(*find_gpu(context_.fabric, dead.gpu)));
-                 },
+                 [&](const SlowReceiver& slow) { limit_receiver(slow.gpu, begins, slow.hold_ps); },
+                 [&](const DeadReceiver& dead) { limit_receiver(dead.gpu, begins, kNever); },
                  [&](const LanesLost& lost) {
                    for (const LinkIndex link : {first_link(lost.link), first_link(lost.link) + 1}) {
                      links_[link].lanes_left = begins ? lost.rate_left : 1.0;
@@ -58,6 +48,18 @@ void FrameMover::change(const Fault& fault, bool begins) {
              fault.what);
 }
 
+// One frame at a time, each for `hold_ps`.
+void FrameMover::limit_receiver(GpuId id, bool limited, Picoseconds hold_ps) {
+  const GpuIndex gpu = *find_gpu(context_.fabric, id);
+  if (limited) {
+    endpoints_[gpu].limit_room(1);
+  } else {
+    endpoints_[gpu].unlimited_room();
+  }
+  links_[gpu_downlink(gpu)].consume_ps = hold_ps;
+  to_serve_.push_back(gpu_downlink(gpu));
+}
+
 // Both directions, with both ends told. A GPU announces itself when its link comes back.
 void FrameMover::set_link(LinkIndex forward, bool up) {
   for (const LinkIndex index : {forward, forward + 1}) {
@@ -68,7 +70,11 @@ void FrameMover::set_link(LinkIndex forward, bool up) {
     link.paused = false;
     const End& end = link.from;
     if (!end.is_switch) {
-      if (up) announce(end.index);
+      if (up) {
+        endpoints_[end.index].link_up(timeline_.now_ps);
+      } else {
+        endpoints_[end.index].link_down();
+      }
       continue;
     }
     if (up) {

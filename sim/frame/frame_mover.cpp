@@ -12,10 +12,6 @@ namespace {
 // The header counts payload in 32 bits; longer messages are several frames even when one was asked for.
 constexpr std::uint64_t kLongestFrame = std::uint64_t{1} << 31;
 
-wire::FrameHeader header_of(wire::FrameType type, GpuId source, GpuId destination, std::uint64_t payload) {
-  return {type, wire::ByteOrder::big, source, destination, static_cast<std::uint32_t>(payload)};
-}
-
 wire::FrameType frame_type(TrafficKind kind) {
   switch (kind) {
     case TrafficKind::doorbell:
@@ -35,13 +31,9 @@ std::uint64_t chunk_bytes(const Fabric& fabric) {
 }
 
 FrameMover::FrameMover(RunContext& context, Timeline& timeline, MessageSink& sink)
-    : context_(context),
-      timeline_(timeline),
-      sink_(sink),
-      chunk_bytes_(chunk_bytes(context.fabric)),
-      random_(context.seed),
-      outbox_(context.fabric.gpus.size()),
-      announcements_(context.fabric.gpus.size()) {
+    : context_(context), timeline_(timeline), sink_(sink), random_(context.seed) {
+  for (const Gpu& gpu : context.fabric.gpus)
+    endpoints_.emplace_back(EndpointConfig{gpu.id, chunk_bytes(context.fabric) + kFrameOverhead});
   build_links();
   build_switches();
 }
@@ -137,8 +129,10 @@ Picoseconds FrameMover::open(Picoseconds now) {
       switches_[index].link_up(port, now, actions_);
     absorb(index);
   }
-  for (GpuIndex gpu = 0; gpu < outbox_.size(); ++gpu)
-    announce(gpu);
+  for (GpuIndex gpu = 0; gpu < endpoints_.size(); ++gpu) {
+    endpoints_[gpu].link_up(now);
+    to_serve_.push_back(gpu_uplink(gpu));
+  }
   serve_all();
   while (!timeline_.queue.empty()) {
     const auto event = timeline_.queue.pop();
@@ -159,14 +153,6 @@ Picoseconds FrameMover::open(Picoseconds now) {
     }
   }
   return begin;
-}
-
-void FrameMover::announce(GpuIndex gpu) {
-  const std::uint32_t frame = new_frame();
-  frames_[frame].ref.header =
-      header_of(wire::FrameType::discovery, context_.fabric.gpus[gpu].id, kBroadcast, 0);
-  announcements_[gpu].push_back(frame);
-  to_serve_.push_back(gpu_uplink(gpu));
 }
 
 Result<void> FrameMover::close(Outcome& outcome) {
@@ -210,8 +196,9 @@ void FrameMover::start(const Message& message) {
     index = free_messages_.back();
     free_messages_.pop_back();
   }
-  messages_[index] = Sending{message, message.bytes, 0};
-  outbox_[message.from_gpu].push_back(index);
+  messages_[index] = message;
+  endpoints_[message.from_gpu].send({index, context_.fabric.gpus[message.to_gpu].id, frame_type(message.kind),
+                                     message.bytes, message.enveloped ? kEnvelopeBytes : 0});
   to_serve_.push_back(gpu_uplink(message.from_gpu));
 }
 
@@ -219,38 +206,22 @@ void FrameMover::settle() {
   serve_all();
 }
 
-// The next frame of a GPU: an announcement, or a piece of the message whose turn it is. Messages of different
-// collectives take turns, a frame each.
 std::uint32_t FrameMover::next_from_gpu(LinkIndex link) {
-  const std::uint32_t gpu = links_[link].from.index;
-  if (!announcements_[gpu].empty()) {
-    const std::uint32_t frame = announcements_[gpu].front();
-    announcements_[gpu].erase(announcements_[gpu].begin());
-    return frame;
-  }
-  std::vector<std::uint32_t>& outbox = outbox_[gpu];
-  if (outbox.empty()) return kNone;
-  const std::uint32_t index = outbox.front();
-  Sending& sending = messages_[index];
-  const std::uint64_t chunk =
-      std::min(sending.to_cut, chunk_bytes_ + (sending.message.enveloped ? 0 : kEnvelopeBytes));
-  sending.to_cut -= chunk;
-  outbox.erase(outbox.begin());
-  if (sending.to_cut > 0) {
-    outbox.push_back(index);
-  } else {
-    links_[link].sending = index;
-  }
-  const std::uint32_t frame = new_frame();
-  const Message& message = sending.message;
-  frames_[frame].message = index;
-  frames_[frame].chunk = chunk;
-  frames_[frame].ref.header =
-      header_of(frame_type(message.kind), context_.fabric.gpus[message.from_gpu].id,
-                context_.fabric.gpus[message.to_gpu].id, (message.enveloped ? kEnvelopeBytes : 0) + chunk);
-  if (message.job >= wire_bytes_.size()) wire_bytes_.resize(message.job + 1, 0);
-  wire_bytes_[message.job] += links_[link].serialiser.wire_bytes(frames_[frame].ref.bytes());
-  return frame;
+  Endpoint& endpoint = endpoints_[links_[link].from.index];
+  if (!endpoint.has_frame()) return kNone;
+  const Endpoint::OutFrame out = endpoint.next(timeline_.now_ps);
+  const std::uint32_t index = new_frame();
+  Frame& frame = frames_[index];
+  frame.ref.header = out.header;
+  frame.holders = 1;
+  if (!out.of_message) return index;
+  frame.message = out.tag;
+  frame.chunk = out.chunk_bytes;
+  if (out.last) links_[link].sending = out.tag;
+  const std::uint32_t job = messages_[out.tag].job;
+  if (job >= wire_bytes_.size()) wire_bytes_.resize(job + 1, 0);
+  wire_bytes_[job] += links_[link].serialiser.wire_bytes(frame.ref.bytes());
+  return index;
 }
 
 std::uint32_t FrameMover::next_from_switch(LinkIndex link) {
@@ -278,14 +249,17 @@ void FrameMover::serve_all() {
   to_serve_.clear();
 }
 
+bool FrameMover::may_send(const Link& link) const {
+  return link.up && !link.paused && (link.to.is_switch || endpoints_[link.to.index].has_room());
+}
+
 // Sends the next frame if the link is free to; otherwise sees to it that it is tried again when it is.
 void FrameMover::serve(LinkIndex index) {
   Link& link = links_[index];
-  if (!link.up || link.paused || link.room == 0 || link.wake_pending) return;
+  if (link.wake_pending || !may_send(link)) return;
   if (timeline_.now_ps < link.busy_until_ps) return wake_when_free(index);
   const std::uint32_t frame = link.from.is_switch ? next_from_switch(index) : next_from_gpu(index);
   if (frame == kNone) return;
-  if (!link.from.is_switch) frames_[frame].holders = 1;
   put_on_wire(index, frame);
   if (!link.from.is_switch) {
     wake_when_free(index);  // the sender learns when its message has left, and goes on with the next
@@ -314,8 +288,8 @@ void FrameMover::put_on_wire(LinkIndex index, std::uint32_t number) {
   link.busy_until_ps = std::max(begin + time, frame.tail_ps);
   ++link.frames;
   link.bytes += bytes;
-  if (link.room != kPlenty) --link.room;
   if (!link.to.is_switch) {
+    endpoints_[link.to.index].reserve_room();
     timeline_.push(link.busy_until_ps + link.latency_ps, kArriving,
                    Event{index, number, link.epoch, at_gpu, 0, 0});
     return;
@@ -335,7 +309,7 @@ void FrameMover::link_is_free(LinkIndex index) {
   Link& link = links_[index];
   link.wake_pending = false;
   if (link.sending != kNone) {
-    const Message message = messages_[link.sending].message;  // a copy: more messages may be started
+    const Message message = messages_[link.sending];  // a copy: more messages may be started
     link.sending = kNone;
     sink_.sent(message);
   }
@@ -354,14 +328,13 @@ void FrameMover::frame_at_gpu(LinkIndex index, std::uint32_t number) {
   ++link.arrived;
   const Frame frame = frames_[number];
   let_go(number);
-  if (link.room != kPlenty && link.consume_ps != kNever) {
+  Endpoint& endpoint = endpoints_[link.to.index];
+  if (endpoint.room_is_limited() && link.consume_ps != kNever) {
     timeline_.push(timeline_.now_ps + link.consume_ps, kArriving, Event{index, 0, 0, consumed, 0, 0});
   }
   if (frame.message == kNone) return;
-  Sending& sending = messages_[frame.message];
-  sending.arrived += frame.chunk;
-  if (sending.arrived < sending.message.bytes || sending.to_cut > 0) return;
-  const Message message = sending.message;
+  const Message message = messages_[frame.message];
+  if (!endpoint.receive(frame.ref.header.source, frame.message, frame.chunk, message.bytes)) return;
   free_messages_.push_back(frame.message);
   sink_.arrived(message.job, message.from, message.to, message.channel);
 }
@@ -403,7 +376,7 @@ void FrameMover::handle(const Event& event) {
       event.c == links_[event.a].epoch ? frame_at_gpu(event.a, event.b) : lose(event.a, event.b);
       break;
     case consumed:
-      ++links_[event.a].room;
+      endpoints_[links_[event.a].to.index].release_room();
       to_serve_.push_back(event.a);
       break;
     case deadline:
@@ -423,6 +396,7 @@ void FrameMover::handle(const Event& event) {
 
 void FrameMover::lose(LinkIndex link, std::uint32_t frame) {
   ++links_[link].lost;
+  if (!links_[link].to.is_switch) endpoints_[links_[link].to.index].release_room();
   let_go(frame);
 }
 

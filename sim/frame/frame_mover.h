@@ -2,6 +2,7 @@
 // links.
 #pragma once
 
+#include "core/endpoint/endpoint.h"
 #include "core/engine/random.h"
 #include "core/link/bit_errors.h"
 #include "core/link/serialiser.h"
@@ -56,12 +57,11 @@ class FrameMover {
     at_switch,                    // a: link, b: frame, c: epoch of the link
     at_gpu,                       // likewise
     deadline,                     // a: switch
-    consumed,                     // a: link: its receiver has room for one more frame
+    consumed,                     // a: link: its receiver has dealt with a frame
     fault_begins,                 // a: fault
     fault_ends,
   };
   using PortIndex = fabric_switch::PortIndex;
-  static constexpr std::uint32_t kPlenty = ~0u;
   static constexpr std::uint32_t kNone = ~0u;
 
   // A switch's port, or a GPU.
@@ -85,9 +85,9 @@ class FrameMover {
     bool wake_pending = false;  // a link_free event is on its way
     bool paused = false;        // the receiving switch has asked to stop
     bool up = true;
-    std::uint32_t epoch = 0;        // goes up with every link down: what was on the wire then is lost
-    std::uint32_t room = kPlenty;   // frames the receiver will take
-    Picoseconds consume_ps = 0;     // the receiver's time for each, where room is limited; kNever: for ever
+    std::uint32_t epoch = 0;  // goes up with every link down: what was on the wire then is lost
+    Picoseconds consume_ps =
+        0;  // the receiver's time for a frame, where its room is limited; kNever: for ever
     std::uint32_t sending = kNone;  // message of which the last frame is being sent
     std::uint64_t frames = 0;       // put on the wire
     std::uint64_t arrived = 0;
@@ -107,12 +107,6 @@ class FrameMover {
     std::uint64_t chunk = 0;        // bytes of the message
     Picoseconds tail_ps = 0;        // cut-through: its last bit cannot leave the switch before
   };
-  struct Sending {
-    Message message;
-    std::uint64_t to_cut = 0;
-    std::uint64_t arrived = 0;
-  };
-
   void build_links();
   void build_switches();
   fabric_switch::PortConfig port_config(const Switch& owner, const Link& egress) const;
@@ -126,6 +120,7 @@ class FrameMover {
   void wake_when_free(LinkIndex link);
   std::uint32_t next_from_gpu(LinkIndex link);
   std::uint32_t next_from_switch(LinkIndex link);
+  bool may_send(const Link& link) const;
   void put_on_wire(LinkIndex link, std::uint32_t frame);
   void link_is_free(LinkIndex link);
   void frame_at_switch(LinkIndex link, std::uint32_t frame);
@@ -134,10 +129,10 @@ class FrameMover {
   // Does what the switch has asked for in actions_; links that may send now are left in to_serve_.
   void absorb(std::uint32_t switch_index);
   void watch(std::uint32_t switch_index);
-  void announce(GpuIndex gpu);
 
   // --- faults (frame_faults.cpp) ---
   void change(const Fault& fault, bool begins);
+  void limit_receiver(GpuId id, bool limited, Picoseconds hold_ps);
   void set_link(LinkIndex forward, bool up);
   void set_rate(LinkIndex link);
   LinkIndex first_link(const LinkTarget& target) const;
@@ -147,7 +142,6 @@ class FrameMover {
   RunContext& context_;
   Timeline& timeline_;
   MessageSink& sink_;
-  std::uint64_t chunk_bytes_;
   Random random_;
   std::vector<Link> links_;
   std::vector<fabric_switch::Switch> switches_;
@@ -156,10 +150,9 @@ class FrameMover {
   std::vector<Picoseconds> watched_ps_;  // by switch: when its deadline event comes
   std::vector<Frame> frames_;
   std::vector<std::uint32_t> free_frames_;
-  std::vector<Sending> messages_;
+  std::vector<Message> messages_;  // by tag
   std::vector<std::uint32_t> free_messages_;
-  std::vector<std::vector<std::uint32_t>> outbox_;         // by GPU: messages being cut, in turn
-  std::vector<std::vector<std::uint32_t>> announcements_;  // by GPU: frames that go before
+  std::vector<Endpoint> endpoints_;  // by GPU
   std::vector<LinkIndex> to_serve_;
   fabric_switch::Actions actions_;
   std::vector<std::uint64_t> wire_bytes_;  // by job
