@@ -31,6 +31,13 @@ inline constexpr std::string_view kFlitText =
 inline constexpr std::string_view kHeaderFlitsText = "Flits of every packet that carry no data. Default: 1.";
 inline constexpr std::string_view kDataFlitsText = "Data flits of the largest packet. Default: 16.";
 
+inline constexpr Form kCredits = {
+    .kind = Kind::size, .what = "a size such as 256 KiB", .least = 1, .most = std::int64_t{1} << 40};
+inline constexpr std::string_view kCreditsText =
+    "Credits of the link: a frame is sent while fewer bytes than this are on their way or not yet "
+    "acknowledged. Frame "
+    "fidelity. Default: no limit.";
+
 inline constexpr Field kPresetLinkFields[] = {
     {"preset", &kPreset, true, kPresetText},
     {"bandwidth", &kRate, false, "Instead of the preset's rate. Raw, in each direction."},
@@ -38,6 +45,7 @@ inline constexpr Field kPresetLinkFields[] = {
     {"flit", &kFlit, false, "Instead of the preset's flit size."},
     {"header_flits", &kHeaderFlits, false, "Instead of the preset's header flits for every packet."},
     {"max_data_flits", &kDataFlits, false, "Instead of the preset's data flits of the largest packet."},
+    {"credits", &kCredits, false, kCreditsText},
 };
 inline constexpr Form kPresetLink = {
     .kind = Kind::mapping, .name = "link with preset", .what = "a mapping", .fields = kPresetLinkFields};
@@ -48,6 +56,7 @@ inline constexpr Field kPlainLinkFields[] = {
     {"flit", &kFlit, false, kFlitText},
     {"header_flits", &kHeaderFlits, false, kHeaderFlitsText},
     {"max_data_flits", &kDataFlits, false, kDataFlitsText},
+    {"credits", &kCredits, false, kCreditsText},
 };
 inline constexpr Form kPlainLink = {
     .kind = Kind::mapping, .name = "link", .what = "a mapping", .fields = kPlainLinkFields};
@@ -192,6 +201,7 @@ inline constexpr Field kPresetCableFields[] = {
     kPresetLinkFields[3],
     kPresetLinkFields[4],
     kPresetLinkFields[5],
+    kPresetLinkFields[6],
 };
 inline constexpr Field kPlainCableFields[] = {
     {"between", &kEnds, true, kBetweenText},
@@ -200,6 +210,7 @@ inline constexpr Field kPlainCableFields[] = {
     kPlainLinkFields[2],
     kPlainLinkFields[3],
     kPlainLinkFields[4],
+    kPlainLinkFields[5],
 };
 inline constexpr Form kPresetCable = {.kind = Kind::mapping,
                                       .name = "explicit link with preset",

@@ -148,6 +148,8 @@ LinkProfile read_link(const Node& link) {
   if (const Node* bandwidth = link.get("bandwidth"))
     profile.bandwidth_bytes_per_s = static_cast<std::uint64_t>(bandwidth->number);
   if (const Node* latency = link.get("latency")) profile.latency_ps = latency->number;
+  if (const Node* credits = link.get("credits"))
+    profile.credit_bytes = static_cast<std::uint64_t>(credits->number);
   const Node* flit = link.get("flit");
   const Node* header = link.get("header_flits");
   const Node* data = link.get("max_data_flits");

@@ -22,10 +22,21 @@ void warn_of(std::initializer_list<const char*> keys, const Node& mapping, Diagn
 void warn_of_frame_settings(const Node& fabric, Diagnostics& diagnostics) {
   const auto of_switch = {"port_buffer", "forwarding", "stall_timeout"};
   warn_of({"frame_size"}, fabric, diagnostics);
+  const auto of_link = [&](const Node& parent, const char* key) {
+    const Node* link = parent.find(key);
+    if (link && link->kind == Node::Kind::mapping) warn_of({"credits"}, *link, diagnostics);
+  };
+  of_link(fabric, "link");
+  of_link(fabric, "inter_switch");
+  if (const Node* links = fabric.find("links"))
+    for (const Node& each : links->items)
+      warn_of({"credits"}, each, diagnostics);
   if (const Node* settings = fabric.find("switch")) warn_of(of_switch, *settings, diagnostics);
   if (const Node* switches = fabric.find("switches"))
-    for (const Node& each : switches->items)
+    for (const Node& each : switches->items) {
       warn_of(of_switch, each, diagnostics);
+      of_link(each, "link");
+    }
 }
 
 void check_ports(const Node& node, const Fabric& fabric, Diagnostics& diagnostics) {

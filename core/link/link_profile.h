@@ -38,6 +38,9 @@ struct LinkProfile {
   std::uint64_t bandwidth_bytes_per_s = 0;  // raw rate of the wire, all lanes and links of the port together
   Picoseconds latency_ps = 0;               // from the last bit sent to the last bit received
   std::optional<PacketFormat> packets;      // none: a pure pipe
+  // Flow control of the link itself: a frame is sent while fewer bytes than this are on their way or not yet
+  // acknowledged. 0: any number. No effect where only flows are simulated.
+  std::uint64_t credit_bytes = 0;
 
   // Payload bytes a second of a long transfer, full packets only: the raw rate of a pure pipe, 16/17 of it
   // for NVLink, 0 when packets hold no data.

@@ -67,6 +67,7 @@ void FrameMover::set_link(LinkIndex forward, bool up) {
     if (link.up == up) return;
     link.up = up;
     if (!up) ++link.epoch;  // what is on the wire does not arrive
+    link.unacknowledged = 0;
     link.paused = false;
     const End& end = link.from;
     if (!end.is_switch) {

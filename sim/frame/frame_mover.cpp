@@ -250,6 +250,8 @@ void FrameMover::serve_all() {
 }
 
 bool FrameMover::may_send(const Link& link) const {
+  const std::uint64_t credit = link.serialiser.profile().credit_bytes;
+  if (credit > 0 && link.unacknowledged >= credit) return false;
   return link.up && !link.paused && (link.to.is_switch || endpoints_[link.to.index].has_room());
 }
 
@@ -288,6 +290,11 @@ void FrameMover::put_on_wire(LinkIndex index, std::uint32_t number) {
   link.busy_until_ps = std::max(begin + time, frame.tail_ps);
   ++link.frames;
   link.bytes += bytes;
+  if (link.serialiser.profile().credit_bytes > 0) {
+    link.unacknowledged += bytes;
+    timeline_.push(link.busy_until_ps + 2 * link.latency_ps, kArriving,
+                   Event{index, static_cast<std::uint32_t>(bytes), link.epoch, credited, 0, 0});
+  }
   if (!link.to.is_switch) {
     endpoints_[link.to.index].reserve_room();
     timeline_.push(link.busy_until_ps + link.latency_ps, kArriving,
@@ -377,6 +384,10 @@ void FrameMover::handle(const Event& event) {
       break;
     case consumed:
       endpoints_[links_[event.a].to.index].release_room();
+      to_serve_.push_back(event.a);
+      break;
+    case credited:
+      if (event.c == links_[event.a].epoch) links_[event.a].unacknowledged -= event.b;
       to_serve_.push_back(event.a);
       break;
     case deadline:

@@ -58,6 +58,7 @@ class FrameMover {
     at_gpu,                       // likewise
     deadline,                     // a: switch
     consumed,                     // a: link: its receiver has dealt with a frame
+    credited,                     // a: link, b: bytes that are acknowledged, c: epoch of the link
     fault_begins,                 // a: fault
     fault_ends,
   };
@@ -88,8 +89,9 @@ class FrameMover {
     std::uint32_t epoch = 0;  // goes up with every link down: what was on the wire then is lost
     Picoseconds consume_ps =
         0;  // the receiver's time for a frame, where its room is limited; kNever: for ever
-    std::uint32_t sending = kNone;  // message of which the last frame is being sent
-    std::uint64_t frames = 0;       // put on the wire
+    std::uint32_t sending = kNone;     // message of which the last frame is being sent
+    std::uint64_t unacknowledged = 0;  // bytes, where the link has credits
+    std::uint64_t frames = 0;          // put on the wire
     std::uint64_t arrived = 0;
     std::uint64_t lost = 0;
     std::uint64_t bytes = 0;

@@ -130,6 +130,42 @@ TEST(SwitchRestart, EverythingIsLearnedAgain) {
   EXPECT_LT(arrived(report, 0), 100u);
 }
 
+TEST(Credits, LimitALinkToThemselvesARoundTrip) {
+  RackParameters parameters = racks({2});
+  parameters.gpu_link.credit_bytes = 65536;
+  const Fabric fabric = *build_rack(parameters);
+  const nlohmann::json report =
+      run(framed(fabric, {traffic(TrafficPattern::point_to_point, {gpu(1, 0)}, {gpu(1, 1)}, 65524, 100)}));
+  // A frame of 64 KiB, then nothing until its acknowledgement has come back.
+  const double round_trip = 2 * 500e-9 + 65536 / 450e9;
+  EXPECT_NEAR(report["traffic"][0]["throughput_bytes_per_s"].get<double>(), 65524 / round_trip,
+              0.01 * 65524 / round_trip);
+  parameters.gpu_link.credit_bytes = 4 << 20;
+  const nlohmann::json plenty =
+      run(framed(*build_rack(parameters),
+                 {traffic(TrafficPattern::point_to_point, {gpu(1, 0)}, {gpu(1, 1)}, 65524, 1000)}));
+  EXPECT_GT(plenty["traffic"][0]["throughput_bytes_per_s"].get<double>(), 0.98 * 450e9);
+}
+
+// Flits and packet headers of NVLink, for frames that are one packet: what is left of the raw rate for the
+// frame.
+TEST(Packets, TakeTheirShareOfTheRate) {
+  for (const auto& [payload, share] :
+       {std::pair{16u, 0.50}, {32u, 0.667}, {64u, 0.80}, {128u, 0.889}, {256u, 0.941}}) {
+    RackParameters parameters = racks({2});
+    parameters.gpu_link = find_link_preset("nvlink4")->profile;
+    Fabric fabric = *build_rack(parameters);
+    fabric.frame_bytes = 4096;
+    const auto time = [&](std::uint64_t messages) {
+      const Phase phase = traffic(TrafficPattern::point_to_point, {gpu(1, 0)}, {gpu(1, 1)},
+                                  payload - wire::kHeaderBytes, messages);
+      return time_of(run(framed(fabric, {phase})), 0);
+    };
+    const double a_frame_ps = static_cast<double>(time(3000) - time(1000)) / 2000;
+    EXPECT_NEAR(payload / a_frame_ps / 0.45, share, 0.003) << payload;
+  }
+}
+
 TEST(Lanes, HalfOfThemMeansTwiceTheTime) {
   const auto with = [](std::vector<Fault> faults) {
     return time_of(
