@@ -37,6 +37,8 @@ Scenario read_scenario(Node& root, Diagnostics& diagnostics) {
     scenario.fabric = std::move(*built);
     scenario.workload = read_workload(root, scenario.fabric, diagnostics);
     if (runs_frames(root)) check_for_frames(root, scenario.fabric, diagnostics);
+  } else {
+    check_algorithms(root, diagnostics);
   }
   return scenario;
 }

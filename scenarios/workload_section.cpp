@@ -1,5 +1,6 @@
 #include "scenarios/workload_section.h"
 
+#include "scenarios/algorithm_choice.h"
 #include "scenarios/collective_section.h"
 #include "scenarios/fault_section.h"
 #include "scenarios/participants.h"
@@ -141,6 +142,22 @@ class WorkloadReader {
 
 Workload read_workload(const Node& scenario, const Fabric& fabric, Diagnostics& diagnostics) {
   return WorkloadReader(fabric, diagnostics).read(scenario);
+}
+
+void check_algorithms(const Node& scenario, Diagnostics& diagnostics) {
+  const auto check_item = [&](const Node& item) {
+    if (item.kind != Node::Kind::mapping) return;
+    const Node* collective = item.get("collective");
+    if (collective) read_algorithms(item, *ccl::parse_collective(collective->text), diagnostics);
+  };
+  const Node* workload = scenario.find("workload");
+  if (!workload) return;
+  for (const Node& item : workload->items) {
+    check_item(item);
+    if (const Node* phases = item.kind == Node::Kind::mapping ? item.find("phases") : nullptr)
+      for (const Node& phase : phases->items)
+        check_item(phase);
+  }
 }
 
 }  // namespace cnuas::scenarios
