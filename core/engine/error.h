@@ -15,6 +15,7 @@ enum class ErrorCode {
   unsupported,       // well-formed, but not available
   out_of_range,      // a result does not fit
   mismatch,          // a check found two things different that must be equal
+  io,                // the operating system refused; the message ends with its reason
 };
 
 struct Error {

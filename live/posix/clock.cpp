@@ -1,0 +1,20 @@
+#include "live/posix/clock.h"
+
+#include <ctime>
+
+namespace cnuas::live {
+
+// Counted from the first call: a machine may have been up for longer than Picoseconds can say.
+Picoseconds monotonic_now() {
+  static const timespec start = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return time;
+  }();
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<Picoseconds>(time.tv_sec - start.tv_sec) * kSecond +
+         static_cast<Picoseconds>(time.tv_nsec - start.tv_nsec) * kNanosecond;
+}
+
+}  // namespace cnuas::live
