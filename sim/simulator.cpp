@@ -33,7 +33,8 @@ class Simulation {
       : scenario_(scenario),
         routes_(scenario.fabric),
         kernel_(scenario.fabric, routes_, scenario.workload.background, scenario.workload.stragglers),
-        context_{scenario.fabric, routes_, kernel_, scenario.workload, scenario.seed, options.carry_data, {}},
+        context_{
+            {scenario.fabric, routes_, scenario.workload, scenario.seed}, kernel_, options.carry_data, {}},
         options_(options),
         fidelity_(chosen_fidelity(scenario)) {
     result_.fidelity = fidelity_;

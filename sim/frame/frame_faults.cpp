@@ -60,8 +60,9 @@ void FrameMover::limit_receiver(GpuId id, bool limited, Picoseconds hold_ps) {
   to_serve_.push_back(gpu_downlink(gpu));
 }
 
-// Both directions, with both ends told. A GPU announces itself when its link comes back.
-void FrameMover::set_link(LinkIndex forward, bool up) {
+// Both directions, with both ends told. A GPU announces itself when its link comes back, unless it stays
+// silent.
+void FrameMover::set_link(LinkIndex forward, bool up, bool announce) {
   for (const LinkIndex index : {forward, forward + 1}) {
     Link& link = links_[index];
     if (link.up == up) return;
@@ -72,7 +73,7 @@ void FrameMover::set_link(LinkIndex forward, bool up) {
     const End& end = link.from;
     if (!end.is_switch) {
       if (up) {
-        endpoints_[end.index].link_up(timeline_.now_ps);
+        if (announce) endpoints_[end.index].link_up(timeline_.now_ps);
       } else {
         endpoints_[end.index].link_down();
       }
@@ -131,12 +132,14 @@ Result<void> FrameMover::check_conservation() const {
       const Link& in = links_[ingress_[index][port]];
       const Link& out = links_[egress_[index][port]];
       if (in.arrived + in.lost > in.frames) return broken(where + " was sent less than came");
-      if (in.arrived != total.rx_frames) return broken(where + " counts another number of frames than came");
-      if (out.frames != total.tx_frames)
+      if (in.arrived - in.arrived_cleared != total.rx_frames)
+        return broken(where + " counts another number of frames than came");
+      if (out.frames - out.frames_cleared != total.tx_frames)
         return broken(where + " counts another number of frames than it sent");
       if (total.rx_frames != total.rx_dropped + total.consumed + total.forwarded)
         return broken(where + ", received");
-      if (total.offered != total.tx_frames + total.tx_dropped + each.status(port).queued_frames) {
+      if (total.offered + total.carried_over !=
+          total.tx_frames + total.tx_dropped + each.status(port).queued_frames) {
         return broken(where + ", to be sent");
       }
       offered += total.offered;

@@ -30,7 +30,7 @@ std::uint64_t chunk_bytes(const Fabric& fabric) {
   return (fabric.frame_bytes == 0 ? kLongestFrame : fabric.frame_bytes) - kFrameOverhead;
 }
 
-FrameMover::FrameMover(RunContext& context, Timeline& timeline, MessageSink& sink)
+FrameMover::FrameMover(const FabricContext& context, Timeline& timeline, MessageSink& sink)
     : context_(context), timeline_(timeline), sink_(sink), random_(context.seed) {
   for (const Gpu& gpu : context.fabric.gpus)
     endpoints_.emplace_back(EndpointConfig{gpu.id, chunk_bytes(context.fabric) + kFrameOverhead});
@@ -182,7 +182,10 @@ std::uint32_t FrameMover::new_frame() {
 }
 
 void FrameMover::let_go(std::uint32_t frame) {
-  if (--frames_[frame].holders == 0) free_frames_.push_back(frame);
+  if (--frames_[frame].holders > 0) return;
+  if (frames_[frame].message == kInjected)
+    free_injected_.push_back(static_cast<std::uint32_t>(frames_[frame].chunk));
+  free_frames_.push_back(frame);
 }
 
 // --- messages ---
@@ -208,13 +211,16 @@ void FrameMover::settle() {
 
 std::uint32_t FrameMover::next_from_gpu(LinkIndex link) {
   Endpoint& endpoint = endpoints_[links_[link].from.index];
-  if (!endpoint.has_frame()) return kNone;
+  if (!endpoint.has_frame()) return next_injected(link);
   const Endpoint::OutFrame out = endpoint.next(timeline_.now_ps);
   const std::uint32_t index = new_frame();
   Frame& frame = frames_[index];
   frame.ref.header = out.header;
   frame.holders = 1;
-  if (!out.of_message) return index;
+  if (!out.of_message) {
+    links_[link].order = out.header.order;
+    return index;
+  }
   frame.message = out.tag;
   frame.chunk = out.chunk_bytes;
   if (out.last) links_[link].sending = out.tag;
@@ -234,6 +240,9 @@ std::uint32_t FrameMover::next_from_switch(LinkIndex link) {
     const wire::FrameHeader header = front->header;
     frame = new_frame();
     frames_[frame].ref.header = header;
+    links_[link].order = header.order;
+  } else if (frames_[frame].message == kInjected) [[unlikely]] {
+    links_[link].order = front->header.order;
   }
   ++frames_[frame].holders;
   sender.pop(from.port, timeline_.now_ps, actions_);
@@ -261,7 +270,7 @@ void FrameMover::serve(LinkIndex index) {
   if (link.wake_pending || !may_send(link)) return;
   if (timeline_.now_ps < link.busy_until_ps) return wake_when_free(index);
   const std::uint32_t frame = link.from.is_switch ? next_from_switch(index) : next_from_gpu(index);
-  if (frame == kNone) return;
+  if (frame == kNone) return reader_moves(index);
   put_on_wire(index, frame);
   if (!link.from.is_switch) {
     wake_when_free(index);  // the sender learns when its message has left, and goes on with the next
@@ -269,6 +278,14 @@ void FrameMover::serve(LinkIndex index) {
   }
   if (switches_[link.from.index].front(link.from.port) != nullptr) wake_when_free(index);
   absorb(link.from.index);
+}
+
+// A switch that has given up on a reader learns that it moves again; it has nothing to send that would tell.
+void FrameMover::reader_moves(LinkIndex index) {
+  const End& from = links_[index].from;
+  if (!from.is_switch || !switches_[from.index].status(from.port).stalled) return;
+  switches_[from.index].unstall(from.port, timeline_.now_ps, actions_);
+  absorb(from.index);
 }
 
 void FrameMover::wake_when_free(LinkIndex index) {
@@ -279,6 +296,7 @@ void FrameMover::wake_when_free(LinkIndex index) {
 void FrameMover::put_on_wire(LinkIndex index, std::uint32_t number) {
   Link& link = links_[index];
   Frame& frame = frames_[number];
+  const auto order = static_cast<std::uint8_t>(link.order);
   const std::uint32_t bytes = frame.ref.bytes();
   Picoseconds time = link.serialiser.time_ps(bytes);
   if (link.errors) {
@@ -298,7 +316,7 @@ void FrameMover::put_on_wire(LinkIndex index, std::uint32_t number) {
   if (!link.to.is_switch) {
     endpoints_[link.to.index].reserve_room();
     timeline_.push(link.busy_until_ps + link.latency_ps, kArriving,
-                   Event{index, number, link.epoch, at_gpu, 0, 0});
+                   Event{index, number, link.epoch, at_gpu, order, 0});
     return;
   }
   const Switch& target = context_.fabric.switches[link.to.index];
@@ -309,7 +327,7 @@ void FrameMover::put_on_wire(LinkIndex index, std::uint32_t number) {
     forward = std::min(last_bit, begin + header + link.latency_ps + target.latency_ps);
     frame.tail_ps = last_bit;
   }
-  timeline_.push(forward, kArriving, Event{index, number, link.epoch, at_switch, 0, 0});
+  timeline_.push(forward, kArriving, Event{index, number, link.epoch, at_switch, order, 0});
 }
 
 void FrameMover::link_is_free(LinkIndex index) {
@@ -323,23 +341,28 @@ void FrameMover::link_is_free(LinkIndex index) {
   to_serve_.push_back(index);
 }
 
-void FrameMover::frame_at_switch(LinkIndex index, std::uint32_t number) {
-  Link& link = links_[index];
+void FrameMover::frame_at_switch(const Event& event) {
+  Link& link = links_[event.a];
   ++link.arrived;
-  switches_[link.to.index].receive(link.to.port, frames_[number].ref, timeline_.now_ps, actions_);
+  const Frame& frame = frames_[event.b];
+  if (frame.message >= kInjected) [[unlikely]]
+    return rare_at_switch(event);
+  switches_[link.to.index].receive(link.to.port, frame.ref, timeline_.now_ps, actions_);
   absorb(link.to.index);
 }
 
-void FrameMover::frame_at_gpu(LinkIndex index, std::uint32_t number) {
+void FrameMover::frame_at_gpu(const Event& event) {
+  const LinkIndex index = event.a;
   Link& link = links_[index];
   ++link.arrived;
-  const Frame frame = frames_[number];
-  let_go(number);
+  const Frame frame = frames_[event.b];
+  if (frame.message == kInjected) deliver_injected(event, frame);
+  let_go(event.b);
   Endpoint& endpoint = endpoints_[link.to.index];
   if (endpoint.room_is_limited() && link.consume_ps != kNever) {
     timeline_.push(timeline_.now_ps + link.consume_ps, kArriving, Event{index, 0, 0, consumed, 0, 0});
   }
-  if (frame.message == kNone) return;
+  if (frame.message >= kInjected) return;
   const Message message = messages_[frame.message];
   if (!endpoint.receive(frame.ref.header.source, frame.message, frame.chunk, message.bytes)) return;
   free_messages_.push_back(frame.message);
@@ -377,10 +400,10 @@ void FrameMover::handle(const Event& event) {
       link_is_free(event.a);
       break;
     case at_switch:
-      event.c == links_[event.a].epoch ? frame_at_switch(event.a, event.b) : lose(event.a, event.b);
+      event.c == links_[event.a].epoch ? frame_at_switch(event) : lose(event.a, event.b);
       break;
     case at_gpu:
-      event.c == links_[event.a].epoch ? frame_at_gpu(event.a, event.b) : lose(event.a, event.b);
+      event.c == links_[event.a].epoch ? frame_at_gpu(event) : lose(event.a, event.b);
       break;
     case consumed:
       endpoints_[links_[event.a].to.index].release_room();

@@ -8,12 +8,17 @@
 #include "core/link/serialiser.h"
 #include "core/switch/switch.h"
 #include "core/workload/workload.h"
+#include "sim/run/fabric_context.h"
 #include "sim/run/message.h"
-#include "sim/run/run.h"
+#include "sim/run/outcome.h"
 #include "sim/run/timeline.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace cnuas::sim {
@@ -26,15 +31,27 @@ inline constexpr std::uint64_t kFrameOverhead = wire::kHeaderBytes + kEnvelopeBy
 // Bytes of a message in a full frame.
 std::uint64_t chunk_bytes(const Fabric& fabric);
 
+// Who is told what becomes of injected frames.
+class FrameSink {
+ public:
+  // A GPU has got a frame: its header as the last switch sent it, and the payload that was injected.
+  virtual void delivered(GpuIndex to, const wire::FrameHeader& header,
+                         std::span<const std::byte> payload) = 0;
+
+ protected:
+  ~FrameSink() = default;
+};
+
 // A frame takes its time on a link, then the link's latency, then the switch's, and leaves by the egress
 // queue that the switch puts it in (store and forward; cut-through: once its header is in). A link that a
 // switch has paused, or whose receiver has no room, waits. Fabric::frame_bytes is the largest frame; longer
 // messages are several.
 class FrameMover {
  public:
-  FrameMover(RunContext& context, Timeline& timeline, MessageSink& sink);
+  FrameMover(const FabricContext& context, Timeline& timeline, MessageSink& sink);
 
-  // Brings all links up; every GPU announces itself. Returns when the last announcement has arrived.
+  // Brings all links up; every GPU announces itself. Returns when the last announcement has arrived. Faults
+  // are counted from then on.
   Picoseconds open(Picoseconds now);
   void start(const Message& message);
   void settle();
@@ -51,10 +68,32 @@ class FrameMover {
   const std::vector<fabric_switch::Switch>& switches() const { return switches_; }
   std::vector<fabric_switch::Switch> take_switches() { return std::move(switches_); }
 
+  // --- Frames byte by byte, and what an operator does: frame_injection.cpp. Instead of open() and start(),
+  // at the time of the timeline; everything takes effect in settle().
+  using PortIndex = fabric_switch::PortIndex;
+  // Brings the links between switches up; those of GPUs stay down.
+  void open_switches(FrameSink& sink);
+  // A GPU's link comes up or goes down; one that comes up is announced by a frame if `announce`.
+  void connect(GpuIndex gpu, bool announce);
+  void disconnect(GpuIndex gpu);
+  // The GPU sends these bytes as one message, whatever they are, after what it was given before. Fewer than a
+  // header take a header's time on the wire.
+  void inject(GpuIndex from, std::span<const std::byte> message);
+  // The GPU takes so many frames more, and then none; nullopt: all there are.
+  void limit_reader(GpuIndex gpu, std::optional<std::uint32_t> frames);
+  void set_admin_state(SwitchIndex target, PortIndex port, bool up);
+  // Precondition: nothing is on a wire.
+  void clear_counters(SwitchIndex target);
+  fabric_switch::GroupTable& groups(SwitchIndex target) { return switches_[target].groups(); }
+  // What a port leads to: the GPU, or nullopt when that is another switch.
+  std::optional<GpuIndex> gpu_at(SwitchIndex target, PortIndex port) const;
+  // Of frames as they are counted.
+  Result<void> check_conservation() const;
+
  private:
   enum Kind : std::uint8_t {
     link_free = kFirstMoverKind,  // a: link
-    at_switch,                    // a: link, b: frame, c: epoch of the link
+    at_switch,                    // a: link, b: frame, c: epoch of the link, x: byte order of the header
     at_gpu,                       // likewise
     deadline,                     // a: switch
     consumed,                     // a: link: its receiver has dealt with a frame
@@ -62,8 +101,8 @@ class FrameMover {
     fault_begins,                 // a: fault
     fault_ends,
   };
-  using PortIndex = fabric_switch::PortIndex;
   static constexpr std::uint32_t kNone = ~0u;
+  static constexpr std::uint32_t kInjected = kNone - 1;
 
   // A switch's port, or a GPU.
   struct End {
@@ -86,6 +125,7 @@ class FrameMover {
     bool wake_pending = false;  // a link_free event is on its way
     bool paused = false;        // the receiving switch has asked to stop
     bool up = true;
+    wire::ByteOrder order = wire::ByteOrder::big;  // of the header, if the frame sent is not of a message
     std::uint32_t epoch = 0;  // goes up with every link down: what was on the wire then is lost
     Picoseconds consume_ps =
         0;  // the receiver's time for a frame, where its room is limited; kNever: for ever
@@ -94,6 +134,8 @@ class FrameMover {
     std::uint64_t frames = 0;          // put on the wire
     std::uint64_t arrived = 0;
     std::uint64_t lost = 0;
+    std::uint64_t frames_cleared = 0;  // of `frames` and `arrived`, what the ends no longer count
+    std::uint64_t arrived_cleared = 0;
     std::uint64_t bytes = 0;
     std::uint64_t bytes_before = 0;  // of the announcements
     std::uint64_t frames_before = 0;
@@ -106,8 +148,12 @@ class FrameMover {
     fabric_switch::FrameRef ref;
     std::uint32_t message = kNone;  // none: an announcement
     std::uint32_t holders = 0;      // links it is on and switches that hold it
-    std::uint64_t chunk = 0;        // bytes of the message
+    std::uint64_t chunk = 0;        // bytes of the message; injected: its number
     Picoseconds tail_ps = 0;        // cut-through: its last bit cannot leave the switch before
+  };
+  struct Injected {
+    std::vector<std::byte> bytes;
+    bool is_frame = false;
   };
   void build_links();
   void build_switches();
@@ -121,12 +167,16 @@ class FrameMover {
   void serve(LinkIndex link);
   void wake_when_free(LinkIndex link);
   std::uint32_t next_from_gpu(LinkIndex link);
+  std::uint32_t next_injected(LinkIndex link);
+  void deliver_injected(const Event& event, const Frame& frame);
   std::uint32_t next_from_switch(LinkIndex link);
   bool may_send(const Link& link) const;
+  void reader_moves(LinkIndex link);
   void put_on_wire(LinkIndex link, std::uint32_t frame);
   void link_is_free(LinkIndex link);
-  void frame_at_switch(LinkIndex link, std::uint32_t frame);
-  void frame_at_gpu(LinkIndex link, std::uint32_t frame);
+  void frame_at_switch(const Event& event);
+  void frame_at_gpu(const Event& event);
+  void rare_at_switch(const Event& event);
 
   // Does what the switch has asked for in actions_; links that may send now are left in to_serve_.
   void absorb(std::uint32_t switch_index);
@@ -135,13 +185,11 @@ class FrameMover {
   // --- faults (frame_faults.cpp) ---
   void change(const Fault& fault, bool begins);
   void limit_receiver(GpuId id, bool limited, Picoseconds hold_ps);
-  void set_link(LinkIndex forward, bool up);
+  void set_link(LinkIndex forward, bool up, bool announce = true);
   void set_rate(LinkIndex link);
   LinkIndex first_link(const LinkTarget& target) const;
 
-  Result<void> check_conservation() const;
-
-  RunContext& context_;
+  const FabricContext& context_;
   Timeline& timeline_;
   MessageSink& sink_;
   Random random_;
@@ -155,6 +203,10 @@ class FrameMover {
   std::vector<Message> messages_;  // by tag
   std::vector<std::uint32_t> free_messages_;
   std::vector<Endpoint> endpoints_;  // by GPU
+  FrameSink* frame_sink_ = nullptr;
+  std::vector<Injected> injected_;  // by number
+  std::vector<std::uint32_t> free_injected_;
+  std::vector<std::deque<std::uint32_t>> to_inject_;  // by GPU; empty without injection
   std::vector<LinkIndex> to_serve_;
   fabric_switch::Actions actions_;
   std::vector<std::uint64_t> wire_bytes_;  // by job

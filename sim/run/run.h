@@ -4,8 +4,8 @@
 
 #include "core/ccl/executor.h"
 #include "core/engine/error.h"
-#include "core/topology/routes.h"
 #include "core/workload/workload.h"
+#include "sim/run/fabric_context.h"
 #include "sim/run/message.h"
 #include "sim/run/outcome.h"
 #include "sim/run/payload.h"
@@ -25,12 +25,8 @@
 namespace cnuas::sim {
 
 // What both fidelities are given.
-struct RunContext {
-  const Fabric& fabric;
-  const RouteTable& routes;
+struct RunContext : FabricContext {
   Kernel& kernel;
-  const Workload& workload;  // background flows, stragglers
-  std::uint64_t seed = 1;
   bool carry_payload = false;  // real bytes, folded and checked; else sizes alone
   // Called every some ten thousand events with the virtual time since the run began and the events so far.
   std::function<void(Picoseconds, std::uint64_t)> progress;

@@ -98,6 +98,17 @@ TEST(Watchdog, ADeadReceiverHoldsUpASenderOnceAndNobodyBeyondTheTimeout) {
   EXPECT_EQ(arrived(report, 1), 10u);
 }
 
+TEST(Watchdog, AReaderThatMovesAgainIsSentToAgain) {
+  const Picoseconds timeout = 100 * kMicrosecond;
+  Phase phase = traffic(TrafficPattern::point_to_point, {gpu(1, 0)}, {gpu(1, 1)}, 1000, 20);
+  std::get<TrafficPhase>(phase.work).interval_ps = 50 * kMicrosecond;
+  const nlohmann::json report =
+      run(framed(rack_of(2, timeout), {phase}, {Fault{0, 500 * kMicrosecond, DeadReceiver{gpu(1, 1)}}}));
+  ASSERT_FALSE(report.contains("error")) << report;
+  // One that it still took, and those that were sent from 500 us on.
+  EXPECT_EQ(arrived(report, 0), 11u);
+}
+
 TEST(LinkDown, FramesInFlightAreLostAndTheRestGoesOnAfterwards) {
   const nlohmann::json report = run(framed(
       rack_of(4),
