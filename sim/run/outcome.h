@@ -32,7 +32,7 @@ struct PhaseOutcome {
 struct Outcome {
   std::vector<PhaseOutcome> phases;
   Picoseconds time_ps = 0;
-  Picoseconds compute_ps = 0;  // longest time one GPU spent in computation phases
+  Picoseconds compute_ps = 0;  // longest time one GPU spent computing; what overlapped counts once
   std::uint64_t events = 0;    // messages sent, messages received, computations
   std::uint64_t frames = 0;    // put on a wire, each hop counted
   std::uint64_t digest = 0;    // of every arrival and when it was

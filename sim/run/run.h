@@ -52,7 +52,7 @@ class Run final : public MessageSink {
         phases_(phases),
         mover_(context, timeline_, *this, std::forward<Options>(options)...),
         program_(context.fabric.gpus.size(), 0),
-        computing_(context.fabric.gpus.size(), 0),
+        computing_(context.fabric.gpus.size()),
         background_running_(context.workload.background.size(), false) {
     outcome_.link_bytes.assign(link_count(context.fabric), 0);
     outcome_.phases.resize(phases.size());
@@ -114,6 +114,13 @@ class Run final : public MessageSink {
     GpuIndex gpu;
   };
 
+  // How long one GPU has computed. Computations that overlap share its processor, and their time counts once.
+  struct Computing {
+    std::uint32_t running = 0;
+    Picoseconds since_ps = 0;  // when the first of those that run now began
+    Picoseconds total_ps = 0;  // before that
+  };
+
   Result<void> set_up();
   Result<std::vector<GpuIndex>> positions(const std::vector<GpuId>& ids) const;
   Result<void> set_up_collective(Job& job, const CollectiveCall& call);
@@ -128,6 +135,7 @@ class Run final : public MessageSink {
 
   void begin_phases(GpuIndex gpu);
   void begin_compute(std::uint32_t index, GpuIndex gpu);
+  void compute_done(const Computation& computation);
   void begin_rank(std::uint32_t index, ccl::Rank rank);
   void phase_over(std::uint32_t index, GpuIndex gpu);
 
@@ -148,7 +156,7 @@ class Run final : public MessageSink {
   std::vector<std::uint32_t> program_;  // by GPU: next phase
   std::size_t unfinished_ = 0;          // (phase, GPU) pairs
   std::vector<Computation> computations_;
-  std::vector<Picoseconds> computing_;  // by GPU
+  std::vector<Computing> computing_;  // by GPU
   std::vector<bool> background_running_;
   std::vector<Kernel::Token> done_;              // reported by SimGrid, not yet handled
   std::vector<std::function<void()>> deferred_;  // needs SimGrid's clock to be at the present moment

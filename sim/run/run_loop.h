@@ -34,7 +34,8 @@ Result<Outcome> Run<Mover>::execute() {
     if (jobs_[i].unfinished > 0) outcome_.phases[i].incomplete = why_unfinished(jobs_[i]);
   }
   outcome_.time_ps = std::max<Picoseconds>(0, end_ps_ - open_ps_);
-  outcome_.compute_ps = *std::max_element(computing_.begin(), computing_.end());
+  for (const Computing& gpu : computing_)
+    outcome_.compute_ps = std::max(outcome_.compute_ps, gpu.total_ps);
   if (Result<void> closed = mover_.close(outcome_); !closed) return tl::unexpected<Error>(closed.error());
   return std::move(outcome_);
 }
@@ -100,9 +101,7 @@ void Run<Mover>::handle(const Event& event) {
     case begin_gpu:
       return begin_phases(event.a);
     case computed:
-      count_event();
-      mix(static_cast<std::uint64_t>(timeline_.now_ps - open_ps_));
-      return phase_over(computations_[event.a].job, computations_[event.a].gpu);
+      return compute_done(computations_[event.a]);
     case mover_done:
       return mover_.simgrid_done(event.a);
     case background_on:

@@ -92,12 +92,22 @@ void Run<Mover>::begin_phases(GpuIndex gpu) {
 
 template <class Mover>
 void Run<Mover>::begin_compute(std::uint32_t index, GpuIndex gpu) {
-  computing_[gpu] += jobs_[index].duration_ps;
+  Computing& here = computing_[gpu];
+  if (here.running++ == 0) here.since_ps = timeline_.now_ps;
   const auto number = static_cast<std::uint32_t>(computations_.size());
   computations_.push_back({index, gpu});
   deferred_.push_back([this, number, gpu, index] {
     context_.kernel.start_compute(gpu, jobs_[index].duration_ps, kComputeToken + number);
   });
+}
+
+template <class Mover>
+void Run<Mover>::compute_done(const Computation& computation) {
+  Computing& here = computing_[computation.gpu];
+  if (--here.running == 0) here.total_ps += timeline_.now_ps - here.since_ps;
+  count_event();
+  mix(static_cast<std::uint64_t>(timeline_.now_ps - open_ps_));
+  phase_over(computation.job, computation.gpu);
 }
 
 template <class Mover>
