@@ -12,7 +12,8 @@ namespace cnuas::scenarios {
 // only when no error has been reported.
 Workload read_workload(const Node& scenario, const Fabric& fabric, Diagnostics& diagnostics);
 
-// What can be said of the workload without a fabric, for files whose fabric is wrong: which algorithms there are.
+// What can be said of the workload without a fabric, for files whose fabric is wrong: which algorithms there
+// are.
 void check_algorithms(const Node& scenario, Diagnostics& diagnostics);
 
 }  // namespace cnuas::scenarios

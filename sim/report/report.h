@@ -19,8 +19,8 @@ struct Provenance {
 std::string program_version();
 std::string program_commit();
 
-// Whole text, ending with a newline. Deterministic: equal results give equal bytes. With `ports` also what the
-// ports of RunResult::switches have counted, but not in CSV, which has a line a result.
+// Whole text, ending with a newline. Deterministic: equal results give equal bytes. With `ports` also what
+// the ports of RunResult::switches have counted, but not in CSV, which has a line a result.
 std::string report(const scenarios::Scenario& scenario, const RunResult& result, const Provenance& provenance,
                    Format format, bool ports = false);
 

@@ -11,7 +11,8 @@
 namespace cnuas::test {
 namespace {
 
-// The lines that name version and commit, and the file's digest, change with every commit and comment; nothing else may.
+// The lines that name version and commit, and the file's digest, change with every commit and comment;
+// nothing else may.
 std::string without_provenance(const std::string& table) {
   static const std::regex line("# (cnuas-sim|scenario sha256) [^\n]*\n");
   return std::regex_replace(table, line, "");
