@@ -196,7 +196,8 @@ class Checker {
                    std::vector<std::string_view>& misspelt) {
     for (const Field& field : form.fields) {
       if (field.key != entry.key) continue;
-      if (!field.no_effect.empty()) diagnostics_.warning(entry.key_place, std::string(field.no_effect));
+      if (field.no_effect)
+        diagnostics_.warning(entry.key_place, "'" + entry.key + "' has no effect in this version");
       check(entry.value, *field.form, "'" + entry.key + "'", entry.key_place);
       return;
     }

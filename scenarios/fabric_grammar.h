@@ -136,8 +136,6 @@ inline constexpr Form kGpusPerRack = {.kind = Kind::choice,
                                       .what = "a whole number, or a list with one for each rack",
                                       .cases = kGpusPerRackCases};
 
-inline constexpr std::string_view kHostsNoEffect = "'hosts' has no effect in this version";
-
 inline constexpr Field kRegularFabricFields[] = {
     {"topology", &kTopology, false,
      "rack: one rack. pair: two racks, their switches joined by one link. spine: every rack's switch linked "
@@ -150,7 +148,7 @@ inline constexpr Field kRegularFabricFields[] = {
     {"switch", &kSwitch, false, "What all switches have in common."},
     {"inter_switch", &kLink, false, "The link from a rack's switch to the other rack's, or to the spine."},
     kFrameSizeField,
-    {"hosts", &kHosts, false, "How GPUs are spread over hosts.", kHostsNoEffect},
+    {"hosts", &kHosts, false, "How GPUs are spread over hosts.", true},
 };
 inline constexpr Refusal kRegularFabricRefused[] = {
     {"switches", "'switches' needs an explicit topology", "add 'topology: explicit', or remove 'switches'"},
@@ -237,7 +235,7 @@ inline constexpr Field kExplicitFabricFields[] = {
     {"link", &kLink, false, "The link between a GPU and its switch, for switches that do not say."},
     {"switch", &kSwitch, false, "What all switches have in common, unless they say otherwise."},
     kFrameSizeField,
-    {"hosts", &kHosts, false, "How GPUs are spread over hosts.", kHostsNoEffect},
+    {"hosts", &kHosts, false, "How GPUs are spread over hosts.", true},
 };
 inline constexpr Refusal kExplicitFabricRefused[] = {
     {"racks", "'racks' has no place in an explicit fabric",

@@ -16,7 +16,7 @@ struct Field {
   const Form* form = nullptr;
   bool required = false;
   std::string_view description = {};  // a sentence or two with full stops: the schema's, shown by editors
-  std::string_view no_effect = {};    // a setting that changes nothing in this version: the warning about it
+  bool no_effect = false;             // a setting that changes nothing in this version, and is warned about
 };
 
 // A key that is known and cannot be used where it stands: the error, instead of "unknown key". Not in the

@@ -150,7 +150,7 @@ class SchemaWriter {
   // Beside a $ref draft-07 ignores everything, so a described reference is wrapped.
   Json described(const Field& field) {
     std::string text(field.description);
-    if (!field.no_effect.empty()) text += " In this version: " + std::string(field.no_effect) + ".";
+    if (field.no_effect) text += " It has no effect in this version.";
     Json schema{{"description", text}};
     Json inner = value(*field.form);
     if (inner.contains("$ref"))

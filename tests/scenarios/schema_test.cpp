@@ -187,6 +187,23 @@ TEST(Schema, EveryKeyOfTheTableIsInItAndNoOther) {
   }
 }
 
+TEST(Schema, TellsOnceWhatHasNoEffect) {
+  bool some = false;
+  const json schema = json::parse(json_schema());
+  for (const Form* form : all_mappings()) {
+    std::string name(form->name);
+    std::replace(name.begin(), name.end(), ' ', '_');
+    const json& object = form == &scenario_form() ? schema : schema.at("definitions").at(name);
+    for (const Field& field : form->fields) {
+      if (!field.no_effect) continue;
+      some = true;
+      EXPECT_EQ(object.at("properties").at(std::string(field.key)).at("description"),
+                std::string(field.description) + " It has no effect in this version.");
+    }
+  }
+  EXPECT_TRUE(some) << "no key is without effect; remove Field::no_effect";
+}
+
 TEST(Schema, EveryKeyAndCaseOfTheTableIsAccepted) {
   const auto texts = good_examples();
   ASSERT_GT(texts.size(), 10u);
