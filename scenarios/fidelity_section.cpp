@@ -79,10 +79,14 @@ class Forest {
 
 }  // namespace
 
-bool runs_frames(const Node& scenario) {
+Fidelity read_fidelity(const Node& scenario) {
   const Node* fidelity = scenario.get("fidelity");
-  if (fidelity && fidelity->text != "auto") return fidelity->text == "frame";
-  return has_faults(scenario);
+  if (!fidelity || fidelity->text == "auto") return Fidelity::automatic;
+  return fidelity->text == "frame" ? Fidelity::frame : Fidelity::fluid;
+}
+
+bool runs_frames(const Node& scenario) {
+  return chosen_fidelity(read_fidelity(scenario), has_faults(scenario)) == Fidelity::frame;
 }
 
 void check_fidelity(const Node& scenario, Diagnostics& diagnostics) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/topology/fabric.h"
+#include "core/workload/workload.h"
 #include "scenarios/diagnostics.h"
 #include "scenarios/document.h"
 
@@ -11,7 +12,10 @@ inline constexpr std::size_t kMostPorts = 1023;  // of one switch, where frames 
 
 // All take the whole file, over which check() has been.
 
-// Whether it will run in frame fidelity: by its word, else when it has faults.
+// As asked for; automatic when it says nothing that can be read.
+Fidelity read_fidelity(const Node& scenario);
+
+// Whether it will run in frame fidelity, told before there is a Scenario for fidelity_of().
 bool runs_frames(const Node& scenario);
 
 // Faults without frames are an error, settings of frames without frames are warned about.

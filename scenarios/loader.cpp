@@ -26,10 +26,7 @@ Scenario read_scenario(Node& root, Diagnostics& diagnostics) {
   Scenario scenario;
   if (const Node* name = root.get("scenario")) scenario.name = name->text;
   if (const Node* seed = root.get("seed")) scenario.seed = static_cast<std::uint64_t>(seed->number);
-  if (const Node* fidelity = root.get("fidelity"))
-    scenario.fidelity = fidelity->text == "fluid"   ? Fidelity::fluid
-                        : fidelity->text == "frame" ? Fidelity::frame
-                                                    : Fidelity::automatic;
+  scenario.fidelity = read_fidelity(root);
   check_fidelity(root, diagnostics);
   const Node* fabric = root.find("fabric");
   if (!fabric || fabric->kind != Node::Kind::mapping) return scenario;

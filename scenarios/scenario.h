@@ -16,8 +16,13 @@ struct Scenario {
   std::string sha256;  // of the file's bytes, lower-case hex
   Fabric fabric;
   Workload workload;
-  Fidelity fidelity = Fidelity::automatic;
+  Fidelity fidelity = Fidelity::automatic;  // as asked for
   std::uint64_t seed = 1;
 };
+
+// The fidelity that it runs in.
+inline Fidelity fidelity_of(const Scenario& scenario) {
+  return chosen_fidelity(scenario.fidelity, !scenario.workload.faults.empty());
+}
 
 }  // namespace cnuas::scenarios

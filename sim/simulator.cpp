@@ -36,7 +36,7 @@ class Simulation {
         context_{
             {scenario.fabric, routes_, scenario.workload, scenario.seed}, kernel_, options.carry_data, {}},
         options_(options),
-        fidelity_(chosen_fidelity(scenario)) {
+        fidelity_(scenarios::fidelity_of(scenario)) {
     result_.fidelity = fidelity_;
   }
 
@@ -244,11 +244,6 @@ class Simulation {
 };
 
 }  // namespace
-
-Fidelity chosen_fidelity(const scenarios::Scenario& scenario) {
-  if (scenario.fidelity != Fidelity::automatic) return scenario.fidelity;
-  return scenario.workload.faults.empty() ? Fidelity::fluid : Fidelity::frame;
-}
 
 Result<RunResult> simulate(const scenarios::Scenario& scenario, const SimulatorOptions& options,
                            const std::function<void(const Progress&)>& progress) {

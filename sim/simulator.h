@@ -26,11 +26,6 @@ struct Progress {
   std::uint64_t events = 0;
 };
 
-// The fidelity a scenario is run in. `auto` is fluid unless the scenario has what only frames show (faults):
-// a message costs the fluid engine less than one frame costs the frame engine, so it is the cheaper one
-// whatever the sizes.
-Fidelity chosen_fidelity(const scenarios::Scenario& scenario);
-
 // Once per process: SimGrid cannot be set up twice. Errors carry the collective they happened in as `where`.
 Result<RunResult> simulate(const scenarios::Scenario& scenario, const SimulatorOptions& options,
                            const std::function<void(const Progress&)>& progress);

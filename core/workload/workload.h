@@ -17,6 +17,14 @@ namespace cnuas {
 
 enum class Fidelity : std::uint8_t { automatic, fluid, frame };
 
+// What runs where `asked` is asked for; never automatic. Left to choose, it is fluid unless there is
+// something that only frames show (faults): a message costs the fluid engine less than one frame costs the
+// frame engine, so it is the cheaper one whatever the sizes.
+constexpr Fidelity chosen_fidelity(Fidelity asked, bool faults) {
+  if (asked != Fidelity::automatic) return asked;
+  return faults ? Fidelity::frame : Fidelity::fluid;
+}
+
 // One collective on one set of GPUs.
 struct CollectiveCall {
   ccl::Collective collective = ccl::Collective::all_reduce;

@@ -32,7 +32,7 @@ bool can_show_ports(const scenarios::Scenario& scenario, const RunArguments& arg
     status = kUsage;
     return false;
   }
-  if (chosen_fidelity(scenario) == Fidelity::frame) return true;
+  if (scenarios::fidelity_of(scenario) == Fidelity::frame) return true;
   print_error("--ports: nothing passes a switch in fluid fidelity; write 'fidelity: frame' into " +
               arguments.scenario);
   status = kBadScenario;

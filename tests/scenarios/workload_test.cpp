@@ -216,8 +216,12 @@ TEST(Fidelity, DecidesWhichSettingsHaveAnEffect) {
   const std::string fabric =
       "gpus_per_rack: 2\nlink: nvlink4\nframe_size: 9 KB\nswitch: {port_buffer: 1 MiB, "
       "forwarding: cut_through, stall_timeout: 1 ms}";
+  // The check, which has no Scenario yet, must expect the fidelity that the Scenario then runs in.
   const auto warnings = [&](const std::string& rest) {
-    return messages(scenario_text(fabric, kSmallWorkload, rest)).size();
+    const std::string text = scenario_text(fabric, kSmallWorkload, rest);
+    const std::size_t count = messages(text).size();
+    EXPECT_EQ(fidelity_of(loaded(text)), count == 0 ? Fidelity::frame : Fidelity::fluid) << rest;
+    return count;
   };
   const std::string fault = "faults: [{at: 1 us, port: 1/0, lanes: 1/2}]\n";
   EXPECT_EQ(warnings(""), 4u);
@@ -228,6 +232,15 @@ TEST(Fidelity, DecidesWhichSettingsHaveAnEffect) {
   EXPECT_EQ(warnings(fault), 0u);
   EXPECT_EQ(warnings("fidelity: auto\n" + fault), 0u);
   EXPECT_EQ(loaded(scenario_text(fabric, kSmallWorkload, "fidelity: frame\n")).fidelity, Fidelity::frame);
+}
+
+TEST(Fidelity, IsFramesWhereThereAreFaultsUnlessAskedFor) {
+  EXPECT_EQ(chosen_fidelity(Fidelity::automatic, false), Fidelity::fluid);
+  EXPECT_EQ(chosen_fidelity(Fidelity::automatic, true), Fidelity::frame);
+  for (const bool faults : {false, true}) {
+    EXPECT_EQ(chosen_fidelity(Fidelity::fluid, faults), Fidelity::fluid);
+    EXPECT_EQ(chosen_fidelity(Fidelity::frame, faults), Fidelity::frame);
+  }
 }
 
 TEST(Fidelity, FluidAllowsCircles) {
