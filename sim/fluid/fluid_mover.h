@@ -14,7 +14,7 @@
 namespace cnuas::sim {
 
 struct FluidOptions {
-  bool simgrid_flows = false;  // give every flow to SimGrid: slower, the same times
+  bool simgrid_flows = false;  // give every flow to SimGrid: slower, and docs/timing.md says how close
 };
 
 // Flows are the core's own (FlowNetwork) unless SimGrid has a flow on one of the same links, directly or
