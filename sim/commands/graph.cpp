@@ -1,8 +1,7 @@
 #include "sim/graph/graph.h"
 
+#include "sim/commands/choice.h"
 #include "sim/commands/command.h"
-
-#include <map>
 
 #include <CLI/CLI.hpp>
 
@@ -43,13 +42,9 @@ void add_graph(CLI::App& app, int& status) {
   auto arguments = std::make_shared<GraphArguments>();
   CLI::App* command = app.add_subcommand("graph", "Draw a scenario's fabric");
   command->add_option("scenario", arguments->scenario, "Scenario file (YAML)")->required()->type_name("FILE");
-  command
-      ->add_option("--format", arguments->format,
-                   "svg (a picture of its own), dot (for Graphviz) or mermaid (for Markdown)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Drawing>{
-          {"svg", Drawing::svg}, {"dot", Drawing::dot}, {"mermaid", Drawing::mermaid}}))
-      ->default_str("svg")
-      ->type_name("FORMAT");
+  add_choice(*command, "--format", arguments->format,
+             {{"svg", Drawing::svg}, {"dot", Drawing::dot}, {"mermaid", Drawing::mermaid}},
+             "svg (a picture of its own), dot (for Graphviz) or mermaid (for Markdown)");
   command->add_option("-o,--output", arguments->output, "Write to this file instead of standard output")
       ->type_name("FILE");
   command->footer("Example:\n  cnuas-sim graph scenarios/two-racks.yaml -o two-racks.svg");

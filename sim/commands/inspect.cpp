@@ -1,4 +1,5 @@
 #include "scenarios/source_text.h"
+#include "sim/commands/choice.h"
 #include "sim/commands/command.h"
 #include "sim/commands/progress.h"
 #include "sim/inspect/views.h"
@@ -187,13 +188,7 @@ CLI::App* add_view(CLI::App* inspect, const std::string& view, const std::string
                    const Arguments& arguments) {
   CLI::App* command = inspect->add_subcommand(view, about);
   command->add_option("scenario", arguments->scenario, "Scenario file (YAML)")->required()->type_name("FILE");
-  command
-      ->add_option_function<std::string>(
-          "--format", [arguments](const std::string& format) { arguments->json = format == "json"; },
-          "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->default_str("table")
-      ->type_name("FORMAT");
+  add_table_or_json(*command, arguments->json);
   command->footer("Example:\n  cnuas-sim inspect " + view + " scenarios/two-racks.yaml");
   return command;
 }

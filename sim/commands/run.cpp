@@ -1,14 +1,14 @@
 #include "sim/child_process.h"
 #include "sim/commands/checks.h"
+#include "sim/commands/choice.h"
 #include "sim/commands/command.h"
 #include "sim/commands/progress.h"
 #include "sim/report/report.h"
 #include "sim/simulator.h"
 
-#include <map>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
 namespace cnuas::sim {
 
 namespace {
@@ -118,11 +118,9 @@ void add_run(CLI::App& app, const CommandLine& words, int& status) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand("run", "Run a scenario and print what it took");
   command->add_option("scenario", arguments->scenario, "Scenario file (YAML)")->required()->type_name("FILE");
-  command->add_option("--format", arguments->format, "table, json or csv")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Format>{
-          {"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}}))
-      ->default_str("table")
-      ->type_name("FORMAT");
+  add_choice(*command, "--format", arguments->format,
+             {{"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}},
+             "How the results are written");
   command
       ->add_option("-o,--output", arguments->output,
                    "Write the results to this file instead of standard output")

@@ -1,6 +1,7 @@
 #include "core/ccl/schedule.h"
 
 #include "core/ccl/verify.h"
+#include "sim/commands/choice.h"
 #include "sim/commands/command.h"
 
 #include <CLI/CLI.hpp>
@@ -271,12 +272,7 @@ void add_arguments(CLI::App* command, const std::shared_ptr<ScheduleArguments>& 
       ->add_option("--chunks", arguments->chunks,
                    "Pieces a pipelined algorithm cuts the vector into (default: 2)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32));
-  command
-      ->add_option_function<std::string>(
-          "--format", [arguments](const std::string& format) { arguments->json = format == "json"; },
-          "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->type_name("FORMAT");
+  add_table_or_json(*command, arguments->json);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "scenarios/loader.h"
+#include "sim/commands/choice.h"
 #include "sim/commands/command.h"
 
 #include <CLI/CLI.hpp>
@@ -78,12 +79,7 @@ void add_validate(CLI::App& app, int& status) {
   command->add_option("scenarios", arguments->scenarios, "Scenario files (YAML)")
       ->required()
       ->type_name("FILE");
-  command
-      ->add_option_function<std::string>(
-          "--format", [arguments](const std::string& format) { arguments->json = format == "json"; },
-          "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->type_name("FORMAT");
+  add_table_or_json(*command, arguments->json);
   command->footer("Example:\n  cnuas-sim validate scenarios/*.yaml");
   command->callback([arguments, &status] { status = validate_all(*arguments); });
 }

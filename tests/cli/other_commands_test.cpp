@@ -1,6 +1,8 @@
 // The commands that do not simulate.
 #include "tests/cli/process.h"
 
+#include <sstream>
+
 #include <nlohmann/json.hpp>
 
 namespace cnuas::test {
@@ -23,6 +25,37 @@ TEST(CommandLine, HelpNamesCommandsAndExitCodes) {
   for (const char* command : {"run", "validate", "schedule", "schedule print", "schedule verify", "schema"}) {
     EXPECT_EQ(cnuas_sim(std::string(command) + " --help").status, 0) << command;
   }
+}
+
+// What follows an option in help, up to its description.
+std::string shown(const std::string& command, const std::string& option) {
+  std::istringstream words(cnuas_sim(command + " --help").out);
+  std::string word;
+  while (words >> word && word != option)
+    continue;
+  words >> word;
+  return word;
+}
+
+TEST(CommandLine, HelpShowsTheWordsOfAChoice) {
+  EXPECT_EQ(shown("run", "--format"), "table|json|csv");
+  EXPECT_EQ(shown("graph", "--format"), "svg|dot|mermaid");
+  for (const char* command :
+       {"validate", "schedule print", "schedule verify", "inspect fabric", "inspect topo", "inspect routes",
+        "inspect fdb", "inspect groups", "inspect ports"})
+    EXPECT_EQ(shown(command, "--format"), "table|json") << command;
+}
+
+TEST(CommandLine, HelpNamesTheDefaultOfAChoice) {
+  EXPECT_THAT(cnuas_sim("run --help").out, HasSubstr("How the results are written (default: table)"));
+}
+
+TEST(CommandLine, RefusesAnotherWordByNamingTheChoice) {
+  const Outcome run = cnuas_sim("run scenarios/one-rack.yaml --format xml");
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("--format: 'xml' is not one of table|json|csv"));
+  EXPECT_EQ(cnuas_sim("graph scenarios/one-rack.yaml --format 1").status, 2);
+  EXPECT_EQ(cnuas_sim("validate scenarios/one-rack.yaml --format csv").status, 2);
 }
 
 TEST(CommandLine, VersionNamesTheCommit) {
