@@ -93,6 +93,14 @@ void Switch::watch(Picoseconds deadline_ps) {
   ++watched_;
 }
 
+void Switch::watch_all() {
+  watched_ = 0;
+  for (const Port& port : ports_) {
+    if (!port.queue.empty()) watch(stall_deadline(port));
+    if (port.heard && config_.keepalive_timeout_ps != 0) watch(silence_deadline(port));
+  }
+}
+
 void Switch::on_deadline(Picoseconds now, Actions& out) {
   if (now < next_deadline()) return;
   Picoseconds next = kNever;

@@ -34,6 +34,12 @@ class EgressQueue {
     return ring_[head_];
   }
 
+  // Precondition: index < frames(). 0 is the front; valid until the next push or pop.
+  const QueuedFrame& at(std::size_t index) const {
+    assert(index < size_);
+    return ring_[(head_ + index) & (ring_.size() - 1)];
+  }
+
   // `order` is the one to send the header in.
   void push(const FrameRef& frame, wire::ByteOrder order, SharedBuffers::Slot shared,
             Picoseconds received_ps) {

@@ -27,6 +27,12 @@ class GroupTable {
   GroupTable(std::size_t max_groups, std::size_t max_members)
       : max_groups_(max_groups), max_members_(max_members) {}
 
+  // For groups that are made from now on.
+  void set_bounds(std::size_t max_groups, std::size_t max_members) {
+    max_groups_ = max_groups;
+    max_members_ = max_members;
+  }
+
   // Errors, all invalid_argument but the last: a name that is empty, longer than kMaxNameBytes or taken; no
   // members, more than the bound, one that is not a GPU's ID or stands twice; out_of_range when the table is
   // full.

@@ -153,6 +153,62 @@ void Switch::forget_gpu(Port& port) {
   if (config_.keepalive_timeout_ps != 0) --watched_;
 }
 
+// --- New settings -----------------------------------------------------------------------------------------
+
+Result<void> Switch::reconfigure(SwitchConfig config, Picoseconds now, Actions& out) {
+  if (Result<void> well = check(config); !well) return well;
+  const auto refuse = [&](const std::string& what) {
+    return fail(ErrorCode::invalid_argument, what + " of a running switch cannot change",
+                "switch '" + config.name + "'");
+  };
+  if (config.ports.size() != ports_.size()) return refuse("the number of ports");
+  if (config.rack != config_.rack) return refuse("the rack");
+  if (config.uplink != config_.uplink) return refuse("the uplink");
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    if (config.ports[i].role != ports_[i].role) return refuse("the role of port " + std::to_string(i));
+  }
+  config_ = std::move(config);
+  groups_.set_bounds(config_.max_groups, config_.max_group_members);
+  for (std::size_t i = 0; i < ports_.size(); ++i)
+    ports_[i].limit_bytes = config_.ports[i].queue_bytes;
+  // All that lose their GPU first, so that two ports may exchange theirs.
+  for (std::size_t i = 0; i < ports_.size(); ++i)
+    release_unexpected(static_cast<PortIndex>(i));
+  for (std::size_t i = 0; i < ports_.size(); ++i)
+    expect(static_cast<PortIndex>(i), now, out);
+  watch_all();
+  return {};
+}
+
+// Unbinds a port from a GPU that it may not have any longer: it expects another, or another port expects
+// that one. Without an expectation, a GPU that has spoken stays.
+void Switch::release_unexpected(PortIndex index) {
+  Port& port = ports_[index];
+  const GpuId expected = config_.ports[index].expected;
+  if (port.gpu == kNoGpu || port.gpu == expected) return;
+  const bool wanted_elsewhere =
+      std::any_of(config_.ports.begin(), config_.ports.end(),
+                  [&](const PortConfig& other) { return other.expected == port.gpu; });
+  if (expected == kNoGpu && port.heard && !wanted_elsewhere) {
+    if (fdb_.port_of(port.gpu) == index) fdb_.set(port.gpu, index, FdbOrigin::learned);
+    return;
+  }
+  if (fdb_.port_of(port.gpu) == index) fdb_.erase(port.gpu);
+  port.gpu = kNoGpu;
+  port.heard = false;
+}
+
+void Switch::expect(PortIndex index, Picoseconds now, Actions& out) {
+  Port& port = ports_[index];
+  const GpuId expected = config_.ports[index].expected;
+  if (expected == kNoGpu) return;
+  const bool is_new = port.gpu != expected;
+  port.gpu = expected;
+  if (!port.carrying) return;
+  if (is_new || fdb_.port_of(expected) == index) fdb_.set(expected, index, FdbOrigin::configured);
+  if (is_new) announce(expected, index, now, out);
+}
+
 // --- Announcements ----------------------------------------------------------------------------------------
 
 // Never back where it was learned: the switch there knows better.

@@ -14,10 +14,15 @@ void Switch::receive(PortIndex port, std::span<const std::byte> message, BufferI
                      Actions& out) {
   const tl::expected<FrameHeader, wire::FrameError> header = wire::decode(message);
   if (header) return receive(port, FrameRef{*header, buffer}, now, out);
+  refuse(port, header.error(), message.size(), buffer, out);
+}
+
+void Switch::refuse(PortIndex port, wire::FrameError error, std::uint64_t bytes, BufferId buffer,
+                    Actions& out) {
   constexpr std::size_t kNoFrame = 0;
   ++counters_[port].by_type[kNoFrame].rx_frames;
-  counters_[port].by_type[kNoFrame].rx_bytes += message.size();
-  drop_received(port, kNoFrame, buffer, drop_reason(header.error()), out);
+  counters_[port].by_type[kNoFrame].rx_bytes += bytes;
+  drop_received(port, kNoFrame, buffer, drop_reason(error), out);
 }
 
 void Switch::receive(PortIndex port, const FrameRef& frame, Picoseconds now, Actions& out) {

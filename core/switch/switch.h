@@ -77,12 +77,19 @@ class Switch {
   // The same for a frame whose header is known. Precondition: its type is one of the seven.
   void receive(PortIndex port, const FrameRef& frame, Picoseconds now, Actions& out);
 
+  // A message of `bytes` that is known to be no frame, perhaps without having been kept whole.
+  void refuse(PortIndex port, wire::FrameError error, std::uint64_t bytes, BufferId buffer, Actions& out);
+
   // The frame to send next on `port`; nullptr when there is none. Valid until the next call. header.order is
   // the order its endpoint speaks, whatever the one in the buffer.
   const FrameRef* front(PortIndex port) const {
     const EgressQueue& queue = ports_[port].queue;
     return queue.empty() ? nullptr : &queue.front().frame;
   }
+  // For drivers that send several frames at once: how many there are, and each of them, 0 being front().
+  // Precondition of peek(): index < queued(port). Valid until the next call.
+  std::size_t queued(PortIndex port) const { return ports_[port].queue.frames(); }
+  const FrameRef& peek(PortIndex port, std::size_t index) const { return ports_[port].queue.at(index).frame; }
   // front() has been sent, or its sending has begun: it leaves the queue. Without a front(): as unstall().
   void pop(PortIndex port, Picoseconds now, Actions& out);
   // The reader of `port` moves although nothing was popped (its socket has become writable).
@@ -102,6 +109,11 @@ class Switch {
   // What the operator wants. A port carries frames when both say up.
   void set_admin_state(PortIndex port, bool up, Picoseconds now, Actions& out);
   bool carries(PortIndex port) const { return ports_[port].carrying; }
+
+  // Takes new limits, times and expected GPUs while frames pass. A port that expects another GPU than before
+  // is that one's from now on; what is queued for it stays. Errors: those of create(); invalid_argument for
+  // another number of ports, another role of one, another rack or uplink. Nothing has changed then.
+  Result<void> reconfigure(SwitchConfig config, Picoseconds now, Actions& out);
 
   // --- Tables and counters ----------------------------------------------------------------------------
 
@@ -171,6 +183,7 @@ class Switch {
   void count_tx_drop(PortIndex egress, wire::FrameType type, DropReason reason);
   void moved(PortIndex egress, Picoseconds now, Actions& out);
   void watch(Picoseconds deadline_ps);
+  void watch_all();
   Picoseconds stall_deadline(const Port& port) const;
   Picoseconds silence_deadline(const Port& port) const;
 
@@ -179,6 +192,8 @@ class Switch {
   void start_carrying(PortIndex port, Picoseconds now, Actions& out);
   void stop_carrying(PortIndex port, DropReason reason, Actions& out);
   void forget_gpu(Port& port);
+  void release_unexpected(PortIndex port);
+  void expect(PortIndex port, Picoseconds now, Actions& out);
   void announce(GpuId gpu, PortIndex learned_at, Picoseconds now, Actions& out);
   void announce_all(PortIndex egress, Picoseconds now, Actions& out);
   void announce_to(PortIndex egress, GpuId gpu, Picoseconds now, Actions& out);
