@@ -40,6 +40,7 @@ SECTIONS = {
     "bit_errors": "Bit errors",
     "receiver_fault": "Receiver fault",
     "switch_down": "Switch down",
+    "live": "Live",
 }
 WORDS = {"time": "a time", "size": "a size", "rate": "a rate", "gpu": "a GPU"}
 

@@ -2,6 +2,7 @@
 
 #include "scenarios/fabric_grammar.h"
 #include "scenarios/fault_grammar.h"
+#include "scenarios/live_grammar.h"
 #include "scenarios/value_forms.h"
 #include "scenarios/workload_grammar.h"
 
@@ -27,6 +28,8 @@ constexpr Field kScenarioFields[] = {
     {"background", &kBackground, false, "Flows that share the links with every item of the workload."},
     {"stragglers", &kStragglers, false, "GPUs that compute slower than the others."},
     {"faults", &kFaults, false, "What breaks, and when. Frame fidelity."},
+    {"live", &kLive, false,
+     "For the switch daemons that bring this fabric up. Has no influence on a simulation."},
 };
 constexpr Form kScenario = {.kind = Kind::mapping,
                             .name = "scenario file",

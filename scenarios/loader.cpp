@@ -5,6 +5,7 @@
 #include "scenarios/document.h"
 #include "scenarios/fabric_section.h"
 #include "scenarios/fidelity_section.h"
+#include "scenarios/live_section.h"
 #include "scenarios/sha256.h"
 #include "scenarios/workload_section.h"
 
@@ -28,6 +29,7 @@ Scenario read_scenario(Node& root, Diagnostics& diagnostics) {
   if (const Node* seed = root.get("seed")) scenario.seed = static_cast<std::uint64_t>(seed->number);
   scenario.fidelity = read_fidelity(root);
   check_fidelity(root, diagnostics);
+  scenario.live = read_live(root);
   const Node* fabric = root.find("fabric");
   if (!fabric || fabric->kind != Node::Kind::mapping) return scenario;
   if (std::optional<Fabric> built = read_fabric(*fabric, diagnostics)) {

@@ -1,0 +1,48 @@
+// The daemon's frame buffers. The switch only ever sees their numbers.
+#pragma once
+
+#include "core/switch/frame_ref.h"
+#include "core/wire/frame.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace cnuas::live {
+
+// Receiving needs room for the largest frame, waiting only for the frame at hand: a frame that has to wait is
+// moved to a block of its own size, under the same number. Blocks are reused last in, first out, so that
+// those in use stay in the processor's cache. What is in use is bounded by what the switch lets wait
+// (SwitchConfig::overrun_bytes, PortConfig::queue_bytes).
+class FramePool {
+ public:
+  using BufferId = fabric_switch::BufferId;
+
+  static constexpr std::size_t kBlockBytes = wire::kMaxFrameBytes;
+
+  // A buffer of kBlockBytes, its content arbitrary.
+  BufferId take();
+  void give_back(BufferId buffer);
+
+  std::byte* data(BufferId buffer) { return buffers_[buffer].data; }
+  bool in_use(BufferId buffer) const { return buffers_[buffer].data != nullptr; }
+  // Keeps the first `bytes` of a buffer in use, and the block for others if that is worth a copy.
+  void shrink(BufferId buffer, std::size_t bytes);
+
+  std::size_t buffers_in_use() const { return buffers_.size() - free_ids_.size(); }
+
+ private:
+  struct Buffer {
+    std::byte* data = nullptr;  // a whole block, or own.get()
+    std::unique_ptr<std::byte[]> own;
+  };
+  std::byte* take_block();
+
+  std::vector<Buffer> buffers_;  // by BufferId
+  std::vector<BufferId> free_ids_;
+  std::vector<std::unique_ptr<std::byte[]>> slabs_;
+  std::vector<std::byte*> free_blocks_;
+};
+
+}  // namespace cnuas::live
