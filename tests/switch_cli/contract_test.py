@@ -4,12 +4,16 @@ import json
 import os
 import re
 import socket
+import subprocess
+import sys
 import tempfile
+import threading
 import unittest
 
-from fake_switch import PROGRAMS, RESULTS, SOURCE, SwitchCase, clean_environment, port, run_here, run_program
+from fake_switch import (BUILD, PROGRAMS, RESULTS, SOURCE, FakeSwitch, SwitchCase, clean_environment, port, run_here,
+                         run_program)
 
-from cnuaslink_cli import answers
+from cnuaslink_cli import answers, session
 
 
 class UnreachableTest(unittest.TestCase):
@@ -66,9 +70,21 @@ class UnreachableTest(unittest.TestCase):
         for each in waiting:
             each.close()
 
+    def test_a_switch_may_be_waited_for(self):
+        self.assertIn("no switch runs here", self.error("--socket", self.path, "--wait", "0.1", "health"))
+        came = []
+        timer = threading.Timer(0.3, lambda: came.append(FakeSwitch(self.path)))
+        timer.start()
+        done = run_here("--socket", self.path, "health", "--wait", "60")
+        timer.join()
+        came[0].close()
+        self.assertEqual(done.status, 0, done.err)
+
     def test_timeouts_have_bounds(self):
         for timeout in ["0", "-1", "nan", "inf", "1e9", "x"]:
             self.assertEqual(run_here("--socket", self.path, "--timeout", timeout, "health").status, 2)
+        for wait in ["-1", "nan", "1e9"]:
+            self.assertEqual(run_here("--socket", self.path, "--wait", wait, "health").status, 2)
 
 
 class BrokenContractTest(SwitchCase):
@@ -155,8 +171,6 @@ class OptionsTest(SwitchCase):
         self.assertEqual(run_program("--run-dir", self.folder, "health", CNUASLINK_RUN_DIR="/nowhere").status, 0)
 
     def test_the_default_follows_the_name(self):
-        from cnuaslink_cli import session
-        import sys
         before = sys.argv
         try:
             for name, folder in [("cnuaslink-cli", "cnuaslink"), ("hilink-cli", "hilink")]:
@@ -178,6 +192,19 @@ class ProgramTest(SwitchCase):
         project = re.search(r"project\(CnuasLink VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
         self.assertEqual(run_program("--version").out, f"cnuaslink-cli {project}\n")
 
+    def test_an_installation_may_stand_anywhere(self):
+        place = os.path.join(self.folder, "installed")
+        script = BUILD / "live" / "cli" / "cmake_install.cmake"
+        subprocess.run(["cmake", f"-DCMAKE_INSTALL_PREFIX={place}", "-P", str(script)], check=True, capture_output=True,
+                       env={**clean_environment(), "DESTDIR": ""}, timeout=60)
+        moved = os.path.join(self.folder, "moved")
+        os.rename(place, moved)
+        for name in ["cnuaslink-cli", "hilink-cli"]:
+            done = subprocess.run([os.path.join(moved, "bin", name), "--run-dir", self.folder, "port", "status"],
+                                  capture_output=True, env=clean_environment(), text=True, timeout=60, cwd="/")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("1/1", done.stdout)
+
     def test_nothing_is_cut_off_in_a_pipe(self):
         self.switch.answers["group_dump"] = {"size": 1, "groups": [
             {"id": 1, "name": "n" * 64, "members": [{"name": f"1/{each}", "id": 256 + each} for each in range(50)]}]}
@@ -190,13 +217,11 @@ class ProgramTest(SwitchCase):
             self.assertNotIn("\x1b[3", run_program("--run-dir", self.folder, "port", "status", **environment).out)
 
     def test_a_reader_that_has_had_enough(self):
-        import subprocess
         done = subprocess.run(["sh", "-c", f"'{PROGRAMS}/cnuaslink-cli' --run-dir '{self.folder}' port status | true"],
                               env=clean_environment(), capture_output=True, text=True, timeout=60)
         self.assertEqual(done.stderr, "")
 
     def test_a_full_disk_is_said(self):
-        import subprocess
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([str(PROGRAMS / "cnuaslink-cli"), "--run-dir", self.folder, "health"], stdout=full,
                                   stderr=subprocess.PIPE, env=clean_environment(), text=True, timeout=60)

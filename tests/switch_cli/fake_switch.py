@@ -1,6 +1,6 @@
 """A management socket that answers what a test wants, and runs of cnuaslink-cli against it.
 
-The tests get CNUAS_PROGRAMS, the folder of cnuaslink-cli, and CNUAS_SOURCE, the project's root, from the environment.
+The tests get CNUAS_SOURCE, the project's root, and CNUAS_BUILD, the build folder, from the environment.
 """
 
 import contextlib
@@ -18,7 +18,8 @@ import unittest
 from typing import Callable, Dict, List, NamedTuple, Union
 
 SOURCE = pathlib.Path(os.environ["CNUAS_SOURCE"])
-PROGRAMS = pathlib.Path(os.environ["CNUAS_PROGRAMS"])
+BUILD = pathlib.Path(os.environ["CNUAS_BUILD"])
+PROGRAMS = BUILD / "bin"
 HANG = 60  # seconds that nothing takes
 
 sys.dont_write_bytecode = True

@@ -97,5 +97,6 @@ def set_state(session: Session,
     if session.as_json:
         show_json("set_link_state", result)
         return
-    was = "is now" if answer.changed else "was already"
-    show(f"port {answer.status.port} {was} wanted {state.value}; its state: {answer.status.state}")
+    words = {("down", True): "is taken down", ("down", False): "was taken down already",
+             ("up", True): "is up again", ("up", False): "was not taken down"}
+    show(f"port {answer.status.port} {words[state.value, answer.changed]}; its state: {answer.status.state}")

@@ -38,6 +38,8 @@ def _options() -> dict:
         "timeout": (Optional[float], typer.Option(
             None, "--timeout", metavar="SECONDS", show_default=False,
             help=f"For each answer; {DEFAULT_TIMEOUT:g} unless given.")),
+        "wait": (Optional[float], typer.Option(
+            None, "--wait", metavar="SECONDS", show_default=False, help="For the switch to be there; 0 unless given.")),
         "as_json": (Optional[bool], typer.Option(None, "--json", help="Print JSON.", show_default=False)),
     }
 
@@ -47,6 +49,7 @@ class Options:
     run_dir: Optional[str] = None
     socket: Optional[str] = None
     timeout: Optional[float] = None
+    wait: Optional[float] = None
     as_json: Optional[bool] = None
 
     def refined(self, later: "Options") -> "Options":
@@ -54,6 +57,7 @@ class Options:
         names_switch = later if later.run_dir is not None or later.socket is not None else self
         return Options(names_switch.run_dir, names_switch.socket,
                        self.timeout if later.timeout is None else later.timeout,
+                       self.wait if later.wait is None else later.wait,
                        self.as_json or later.as_json)
 
     def path(self) -> str:
@@ -71,19 +75,26 @@ class Options:
             raise Misused(f"--timeout is above 0 and at most {LONGEST_TIMEOUT:g} s")
         return self.timeout
 
+    def wait_seconds(self) -> float:
+        if self.wait is None:
+            return 0.0
+        if not 0 <= self.wait <= LONGEST_TIMEOUT:
+            raise Misused(f"--wait is at least 0 and at most {LONGEST_TIMEOUT:g} s")
+        return self.wait
+
 
 class Session:
     """One command's connection, made when it is first needed."""
 
     def __init__(self, options: Options):
         self.as_json = bool(options.as_json)
-        self._path, self._timeout = options.path(), options.seconds()
+        self._path, self._timeout, self._wait = options.path(), options.seconds(), options.wait_seconds()
         self._socket: Optional[SwitchSocket] = None
         self._version: Optional[answers.Version] = None
 
     def result(self, command: str, **fields) -> dict:
         if self._socket is None:
-            self._socket = SwitchSocket(self._path, self._timeout)
+            self._socket = SwitchSocket(self._path, self._timeout, self._wait)
         return self._socket.request(command, **fields)
 
     def ask(self, model: Type[answers.Answer], command: str, **fields) -> answers.Answer:

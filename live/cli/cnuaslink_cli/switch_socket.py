@@ -11,6 +11,8 @@ from cnuaslink_cli.failures import ContractBroken, Refused, Unreachable
 
 LONGEST_ANSWER = 1024 * 1024
 LONGEST_PATH = 107
+NOT_THERE_YET = (errno.ENOENT, errno.ECONNREFUSED)
+WAIT_STEP = 0.05  # seconds
 NOT_LET_IN = ("busy", "denied")  # before the request was looked at
 
 
@@ -33,29 +35,42 @@ def _why_unreachable(path: str, error: OSError) -> Unreachable:
     return Unreachable(f"cannot connect to {path}: {error.strerror or error}")
 
 
-class SwitchSocket:
-    """One connection. `timeout` is for each request and its answer, in seconds."""
+def _connect(path: str, timeout: float) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.settimeout(timeout)
+        made.connect(path)
+        return made
+    except BaseException:
+        made.close()
+        raise
 
-    def __init__(self, path: str, timeout: float):
+
+class SwitchSocket:
+    """One connection. `timeout` is for each request and its answer, `wait` for the switch to be there at all; both in
+    seconds."""
+
+    def __init__(self, path: str, timeout: float, wait: float = 0.0):
         self.path, self.timeout = path, timeout
         self._deadline = time.monotonic() + timeout
         self._received = bytearray()
         self._next_id = 1
         if len(os.fsencode(path)) > LONGEST_PATH:
             raise Unreachable(f"the path of a socket has at most {LONGEST_PATH} bytes: {path}")
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self._socket.settimeout(timeout)
-            self._socket.connect(path)
-        except socket.timeout:
-            self._socket.close()
-            raise self._too_late() from None
-        except OSError as error:
-            self._socket.close()
-            raise _why_unreachable(path, error) from None
-        except ValueError:  # a NUL in the path
-            self._socket.close()
-            raise Unreachable(f"not a path: {path!r}") from None
+        self._socket = self._connect_in_time(time.monotonic() + wait)
+
+    def _connect_in_time(self, limit: float) -> socket.socket:
+        while True:
+            try:
+                return _connect(self.path, self.timeout)
+            except socket.timeout:
+                raise self._too_late() from None
+            except ValueError:  # a NUL in the path
+                raise Unreachable(f"not a path: {self.path!r}") from None
+            except OSError as error:
+                if error.errno not in NOT_THERE_YET or time.monotonic() >= limit:
+                    raise _why_unreachable(self.path, error) from None
+            time.sleep(WAIT_STEP)
 
     def close(self) -> None:
         self._socket.close()

@@ -46,12 +46,14 @@ def _drops(ports: List[answers.PortTelemetry]) -> Iterator[List]:
                     yield [port.port, side, reason, kind, frames]
 
 
-def _types(ports: List[answers.PortTelemetry]) -> Iterator[List]:
-    for port in ports:
-        for kind, counters in port.by_type:
-            values = [value for _, value in counters]
-            if any(values):
-                yield [port.port, kind, *values]
+def _types_table(ports: List[answers.PortTelemetry]):
+    """A row for each port and counter, a column for each type that has been seen."""
+    kinds = [kind for kind in answers.ByType.__fields__
+             if any(value for port in ports for _, value in getattr(port.by_type, kind))]
+    rows = [[port.port, name, *(getattr(getattr(port.by_type, kind), name) for kind in kinds)]
+            for port in ports for name in answers.TypeCounters.__fields__]
+    used = [row for row in rows if any(row[2:])]
+    return table(["PORT", "COUNTER", *kinds], used, right=["PORT", *kinds])
 
 
 @command(app, "show")
@@ -67,8 +69,7 @@ def show_counters(session: Session, port: Optional[int] = PORT,
     if drops:
         show("", table(["PORT", "SIDE", "DROPPED BECAUSE", "TYPE", "FRAMES"], drops, right=["PORT", "FRAMES"]))
     if types:
-        columns = ["PORT", "TYPE", *(each.replace("_", " ").upper() for each in answers.TypeCounters.__fields__)]
-        show("", table(columns, _types(telemetry.ports), right=[each for each in columns if each != "TYPE"]))
+        show("", _types_table(telemetry.ports))
     show("", f"counting for {duration(telemetry.counting_s)}")
 
 
