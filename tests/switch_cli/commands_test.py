@@ -229,13 +229,14 @@ class PeerTest(SwitchCase):
         rows = self.rows("topo")
         self.assertEqual(rows[0], "GPU1/1 GPU1/2 GPU1/3 GPU2/1 PORT STATE".split())
         self.assertEqual(rows[1], "GPU1/1 X N/A SW IS 0 up".split())
-        self.assertEqual(rows[2], "GPU1/2 N/A X N/A N/A - down".split())
+        self.assertEqual(rows[2], "GPU1/2 N/A X N/A N/A 1 down".split())
         self.assertEqual(rows[3], "GPU1/3 SW N/A X IS 3 stalled".split())
         self.assertEqual(rows[4], "GPU2/1 IS N/A IS X 8 up".split())
         self.assertIn("Legend:", self.cli("topo").out)
         result = self.json("topo")
         self.assertEqual(result["matrix"][0], ["X", "N/A", "SW", "IS"])
-        self.assertEqual(result["gpus"][1], {"gpu": gpu(1, 2), "place": "local", "state": "down"})
+        self.assertEqual(result["gpus"][1], {"gpu": gpu(1, 2), "port": 1, "place": "local", "state": "down",
+                                             "reached": False})
         self.assertEqual(set(result["legend"]), {"X", "SW", "IS", "N/A"})
 
     def test_topo_of_nothing_and_of_much(self):

@@ -1,6 +1,6 @@
 """peer, topo"""
 
-from typing import Dict, List, Optional
+from typing import Dict, List, NamedTuple
 
 import typer
 
@@ -49,11 +49,12 @@ def peer(session: Session,
 # --- topo --------------------------------------------------------------------------------------------------------
 
 
-class Place:
-    """A GPU, and the port by which it is reached; none: it is not."""
-
-    def __init__(self, gpu: answers.Gpu, port: Optional[int], remote: bool, state: str):
-        self.gpu, self.port, self.remote, self.state = gpu, port, remote, state
+class Place(NamedTuple):
+    gpu: answers.Gpu
+    port: int
+    reached: bool  # by this port; else it is expected there
+    remote: bool   # behind another switch
+    state: str     # of the port
 
 
 def places(ports: List[answers.Port], entries: List[answers.FdbEntry]) -> List[Place]:
@@ -61,18 +62,18 @@ def places(ports: List[answers.Port], entries: List[answers.FdbEntry]) -> List[P
     states = {port.port: port.state for port in ports}
     found: Dict[int, Place] = {}
     for entry in entries:
-        found[entry.gpu.id] = Place(entry.gpu, entry.port, entry.role == "inter_switch",
+        found[entry.gpu.id] = Place(entry.gpu, entry.port, True, entry.role == "inter_switch",
                                     states.get(entry.port, "up"))
     for port in ports:
         if port.expected is not None and port.expected.id not in found:
-            found[port.expected.id] = Place(port.expected, None, False, port.state)
+            found[port.expected.id] = Place(port.expected, port.port, False, False, port.state)
     return [found[each] for each in sorted(found)]
 
 
 def symbol(row: Place, column: Place) -> str:
     if row.gpu.id == column.gpu.id:
         return "X"
-    if row.port is None or column.port is None or row.port == column.port:
+    if not row.reached or not column.reached or row.port == column.port:
         return "N/A"
     return "IS" if row.remote or column.remote else "SW"
 
@@ -84,8 +85,8 @@ def topo(session: Session) -> None:
     shown = known[:MOST_SHOWN]
     matrix = [[symbol(row, column) for column in shown] for row in shown]
     if session.as_json:
-        gpus = [{"gpu": each.gpu.dict(), **({} if each.port is None else {"port": each.port}),
-                 "place": "remote" if each.remote else "local", "state": each.state} for each in shown]
+        gpus = [{"gpu": each.gpu.dict(), "port": each.port, "place": "remote" if each.remote else "local",
+                 "state": each.state, "reached": each.reached} for each in shown]
         show_json("topo", {"size": len(known), "gpus": gpus, "matrix": matrix, "legend": LEGEND})
         return
     if not known:
