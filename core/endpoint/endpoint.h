@@ -52,6 +52,11 @@ class Endpoint {
   // The next frame, its sending beginning now. Announcement first, then messages in turn, a frame each; a
   // keepalive only when there is nothing else. Precondition: has_frame().
   OutFrame next(Picoseconds now);
+  // A frame that did not come from next() has been sent: no keepalive is needed for a while.
+  void sent(Picoseconds now) {
+    last_sent_ps_ = now;
+    keepalive_due_ = false;
+  }
 
   // --- receiving ---
   // Frames it will take before one has been consumed; all it is sent, unless limited.

@@ -92,13 +92,20 @@ Result<UniqueFd> listen_at(const std::string& path, SocketKind kind, mode_t mode
   return fd;
 }
 
+int connect_errno(const std::string& path, SocketKind kind, UniqueFd& fd) {
+  const Result<sockaddr_un> address = address_of(path);
+  if (!address) return path.empty() ? ENOENT : ENAMETOOLONG;
+  UniqueFd made(::socket(AF_UNIX, static_cast<int>(kind) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!made || ::connect(made.get(), generic(*address), sizeof(*address)) != 0) return errno;
+  fd = std::move(made);
+  return 0;
+}
+
 Result<UniqueFd> connect_to(const std::string& path, SocketKind kind) {
   const Result<sockaddr_un> address = address_of(path);
   if (!address) return tl::unexpected(address.error());
-  Result<UniqueFd> fd = make_socket(kind, path);
-  if (!fd) return fd;
-  if (::connect(fd->get(), generic(*address), sizeof(*address)) != 0)
-    return os_error(errno, "cannot connect", path);
+  UniqueFd fd;
+  if (const int error = connect_errno(path, kind, fd)) return os_error(error, "cannot connect", path);
   return fd;
 }
 

@@ -38,6 +38,9 @@ Result<UniqueFd> listen_at(const std::string& path, SocketKind kind, mode_t mode
 
 // Never waits: a listener whose backlog is full is an error like any other (EAGAIN).
 Result<UniqueFd> connect_to(const std::string& path, SocketKind kind);
+// The same for callers that tell reasons apart: an errno, or 0 and the connection in `fd`. A path that is
+// empty is ENOENT, one that is too long ENAMETOOLONG.
+int connect_errno(const std::string& path, SocketKind kind, UniqueFd& fd);
 
 struct PeerCredentials {
   pid_t pid = 0;

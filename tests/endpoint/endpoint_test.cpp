@@ -70,6 +70,19 @@ TEST(EndpointSending, MessagesTakeTurns) {
   EXPECT_EQ(tags, (std::vector<std::uint32_t>{1, 2, 1, 2, 1}));
 }
 
+TEST(EndpointKeepalive, FramesSentByOtherMeansCount) {
+  Endpoint self = endpoint(1000, 100);
+  self.link_up(0);
+  self.next(0);
+  self.sent(60);
+  EXPECT_EQ(self.next_deadline(), 160);
+  self.on_deadline(160);
+  EXPECT_TRUE(self.has_frame());
+  self.sent(161);
+  EXPECT_FALSE(self.has_frame());
+  EXPECT_EQ(self.next_deadline(), 261);
+}
+
 TEST(EndpointKeepalive, ComesAfterSilenceAndNotBeforeOtherFrames) {
   Endpoint self = endpoint(1000, 100);
   self.link_up(0);

@@ -1,0 +1,268 @@
+// The functions of cnuaslink.h: arguments are checked here, and no exception goes beyond.
+#include "live/endpoint/cnuaslink.h"
+#include "live/endpoint/link.h"
+#include "live/endpoint/link_options.h"
+#include "live/endpoint/peer_query.h"
+#include "live/posix/os_error.h"
+
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <system_error>
+#include <utility>
+
+using namespace cnuas;
+using namespace cnuas::live;
+using namespace cnuas::live::endpoint;
+
+struct cnuaslink {
+  std::unique_ptr<Link> link;
+};
+
+namespace {
+
+template <class Call>
+cnuaslink_result guarded(Call&& call) noexcept {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return CNUASLINK_NO_MEMORY;
+  } catch (const std::exception&) {
+    return CNUASLINK_SYSTEM;
+  }
+}
+
+Failure guarded_open(const cnuaslink_options& given, std::unique_ptr<Link>& out) noexcept {
+  try {
+    LinkOptions options;
+    if (Failure failure = check(given, options); failure.result != CNUASLINK_OK) return failure;
+    return Link::open(options, out);
+  } catch (const std::bad_alloc&) {
+    return {CNUASLINK_NO_MEMORY, 0, {}};
+  } catch (const std::system_error& error) {  // no thread to be had
+    return {CNUASLINK_SYSTEM, error.code().value(), {}};
+  }
+}
+
+// A GPU other than this one.
+bool is_peer(const Link& link, std::uint16_t id) {
+  return GpuId{id}.usable() && GpuId{id} != link.id();
+}
+
+bool is_destination(const Link& link, std::uint16_t id) {
+  return GpuId{id} == kBroadcast || is_peer(link, id);
+}
+
+// A source to take from: a GPU or any.
+bool is_source(std::uint16_t id) {
+  return GpuId{id} != kBroadcast;
+}
+
+bool carries_messages(const Link& link, cnuaslink_type type) {
+  switch (type) {
+    case CNUASLINK_DATA:
+    case CNUASLINK_COLLECTIVE_REDUCE:
+    case CNUASLINK_COLLECTIVE_GATHER:
+      return true;
+    case CNUASLINK_ATOMIC:
+      return link.raw();
+  }
+  return false;
+}
+
+cnuaslink_result check(const Link& link, const cnuaslink_outgoing& message) {
+  if (!is_destination(link, message.peer) || !carries_messages(link, message.type))
+    return CNUASLINK_INVALID_ARGUMENT;
+  if (message.data == nullptr && message.bytes > 0) return CNUASLINK_INVALID_ARGUMENT;
+  return message.bytes > link.max_message() ? CNUASLINK_TOO_LARGE : CNUASLINK_OK;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* cnuaslink_strerror(cnuaslink_result result) {
+  switch (result) {
+    case CNUASLINK_OK:
+      return "well";
+    case CNUASLINK_AGAIN:
+      return "not now";
+    case CNUASLINK_TIMEOUT:
+      return "not within the time given";
+    case CNUASLINK_INVALID_ARGUMENT:
+      return "an argument is invalid";
+    case CNUASLINK_NO_MEMORY:
+      return "out of memory";
+    case CNUASLINK_SYSTEM:
+      return "the operating system refused";
+    case CNUASLINK_NO_SWITCH:
+      return "no switch listens there";
+    case CNUASLINK_DENIED:
+      return "the socket of the switch is not for this user";
+    case CNUASLINK_BUSY:
+      return "the port has an endpoint already";
+    case CNUASLINK_REFUSED:
+      return "the switch refused this endpoint";
+    case CNUASLINK_NOT_CONNECTED:
+      return "the link is down";
+    case CNUASLINK_TOO_LARGE:
+      return "more bytes than one frame may carry";
+    case CNUASLINK_TOO_SMALL:
+      return "the message is larger than the buffer";
+    case CNUASLINK_UNAVAILABLE:
+      return "the management of the switch does not answer";
+  }
+  return "unknown result";
+}
+
+const char* cnuaslink_version(void) {
+  return CNUASLINK_VERSION_TEXT;
+}
+
+void cnuaslink_options_init(cnuaslink_options* options) {
+  if (options == nullptr) return;
+  *options = cnuaslink_options{};
+  options->struct_bytes = sizeof(*options);
+  options->run_dir = "/var/run/cnuaslink";
+  options->send_buffer_bytes = 1 << 20;
+  options->frame_bytes = wire::kMaxFrameBytes;
+  options->receive_bytes = std::size_t{16} << 20;
+  options->receive_bytes_per_source = std::size_t{8} << 20;
+  options->max_doorbells = 1024;
+  options->keepalive_ns = 1'000'000'000;
+  options->connect_timeout_ns = 2'000'000'000;
+  options->management_timeout_ns = 1'000'000'000;
+}
+
+cnuaslink_result cnuaslink_open(const cnuaslink_options* options, cnuaslink** link, cnuaslink_error* error) {
+  if (error != nullptr) *error = cnuaslink_error{};
+  if (link != nullptr) *link = nullptr;
+  if (options == nullptr || link == nullptr) {
+    if (error != nullptr) error->result = CNUASLINK_INVALID_ARGUMENT;
+    return CNUASLINK_INVALID_ARGUMENT;
+  }
+  std::unique_ptr<cnuaslink> made(new (std::nothrow) cnuaslink);
+  Failure failure{CNUASLINK_NO_MEMORY, 0, {}};
+  if (made) failure = guarded_open(*options, made->link);
+  if (error != nullptr) write(failure, *error);
+  if (failure.result == CNUASLINK_OK) *link = made.release();
+  return failure.result;
+}
+
+void cnuaslink_close(cnuaslink* link) {
+  delete link;
+}
+
+cnuaslink_result cnuaslink_reconnect(cnuaslink* link, int64_t timeout_ns) {
+  if (link == nullptr) return CNUASLINK_INVALID_ARGUMENT;
+  return guarded([&] { return link->link->reconnect(timeout_ns); });
+}
+
+uint16_t cnuaslink_id(const cnuaslink* link) {
+  return link == nullptr ? kNoGpu.value : link->link->id().value;
+}
+
+size_t cnuaslink_max_message(const cnuaslink* link) {
+  return link == nullptr ? 0 : link->link->max_message();
+}
+
+cnuaslink_result cnuaslink_status(cnuaslink* link, cnuaslink_state* state) {
+  if (link == nullptr || state == nullptr || state->struct_bytes < sizeof(state->struct_bytes))
+    return CNUASLINK_INVALID_ARGUMENT;
+  link->link->status(*state);
+  return CNUASLINK_OK;
+}
+
+cnuaslink_result cnuaslink_peer_transport(cnuaslink* link, uint16_t peer, cnuaslink_peer* out) {
+  if (link == nullptr || out == nullptr || !GpuId{peer}.usable()) return CNUASLINK_INVALID_ARGUMENT;
+  *out = cnuaslink_peer{};
+  return guarded([&] {
+    const LinkOptions& options = link->link->options();
+    const Result<PeerAnswer> answer =
+        query_peer(options.management_path, options.id, GpuId{peer}, options.management_timeout_ps);
+    if (!answer) {
+      write_text(to_string(answer.error()), out->reason, sizeof(out->reason));
+      return CNUASLINK_UNAVAILABLE;
+    }
+    out->transport = answer->transport;
+    out->region_bytes = answer->region_bytes;
+    write_text(answer->ivshmem_socket, out->ivshmem_socket, sizeof(out->ivshmem_socket));
+    write_text(answer->reason, out->reason, sizeof(out->reason));
+    return CNUASLINK_OK;
+  });
+}
+
+int cnuaslink_fd(cnuaslink* link) {
+  if (link == nullptr) return -1;
+  int fd = -1;
+  guarded([&] { return fd = link->link->pollable(), CNUASLINK_OK; });
+  return fd;
+}
+
+cnuaslink_result cnuaslink_progress(cnuaslink* link) {
+  if (link == nullptr) return CNUASLINK_INVALID_ARGUMENT;
+  return guarded([&] { return link->link->progress(); });
+}
+
+cnuaslink_result cnuaslink_send(cnuaslink* link, uint16_t peer, const void* data, size_t bytes,
+                                int64_t timeout_ns) {
+  const cnuaslink_outgoing message{peer, CNUASLINK_DATA, data, bytes};
+  return cnuaslink_send_many(link, &message, 1, nullptr, timeout_ns);
+}
+
+cnuaslink_result cnuaslink_send_many(cnuaslink* link, const cnuaslink_outgoing* messages, size_t count,
+                                     size_t* sent, int64_t timeout_ns) {
+  if (sent != nullptr) *sent = 0;
+  if (link == nullptr || (messages == nullptr && count > 0)) return CNUASLINK_INVALID_ARGUMENT;
+  std::size_t valid = 0;
+  cnuaslink_result invalid = CNUASLINK_OK;
+  while (valid < count && (invalid = check(*link->link, messages[valid])) == CNUASLINK_OK)
+    ++valid;
+  std::size_t done = 0;
+  cnuaslink_result result = CNUASLINK_OK;
+  if (valid > 0) {
+    result = guarded([&] { return link->link->send_many({messages, valid}, done, timeout_ns); });
+  }
+  if (sent != nullptr) *sent = done;
+  return result == CNUASLINK_OK ? invalid : result;
+}
+
+cnuaslink_result cnuaslink_recv(cnuaslink* link, uint16_t source, void* buffer, size_t capacity,
+                                cnuaslink_message* message, int64_t timeout_ns) {
+  if (link == nullptr || !is_source(source) || (buffer == nullptr && capacity > 0))
+    return CNUASLINK_INVALID_ARGUMENT;
+  cnuaslink_message ignored;
+  const std::span<std::byte> room(static_cast<std::byte*>(buffer), capacity);
+  return guarded([&] {
+    return link->link->receive(GpuId{source}, room, message != nullptr ? *message : ignored, timeout_ns);
+  });
+}
+
+cnuaslink_result cnuaslink_borrow(cnuaslink* link, uint16_t source, const void** data,
+                                  cnuaslink_message* message, int64_t timeout_ns) {
+  if (link == nullptr || !is_source(source) || data == nullptr) return CNUASLINK_INVALID_ARGUMENT;
+  *data = nullptr;
+  cnuaslink_message ignored;
+  return guarded([&] {
+    return link->link->borrow(GpuId{source}, *data, message != nullptr ? *message : ignored, timeout_ns);
+  });
+}
+
+void cnuaslink_give_back(cnuaslink* link, const void* data) {
+  if (link == nullptr || data == nullptr) return;
+  guarded([&] { return link->link->give_back(data), CNUASLINK_OK; });
+}
+
+cnuaslink_result cnuaslink_doorbell_send(cnuaslink* link, uint16_t peer, uint64_t value, int64_t timeout_ns) {
+  if (link == nullptr || !is_destination(*link->link, peer)) return CNUASLINK_INVALID_ARGUMENT;
+  return guarded([&] { return link->link->send_doorbell(GpuId{peer}, value, timeout_ns); });
+}
+
+cnuaslink_result cnuaslink_doorbell_recv(cnuaslink* link, uint16_t source, cnuaslink_doorbell* doorbell,
+                                         int64_t timeout_ns) {
+  if (link == nullptr || !is_source(source) || doorbell == nullptr) return CNUASLINK_INVALID_ARGUMENT;
+  return guarded([&] { return link->link->receive_doorbell(GpuId{source}, *doorbell, timeout_ns); });
+}
+
+}  // extern "C"

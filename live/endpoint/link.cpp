@@ -1,0 +1,107 @@
+#include "live/endpoint/link.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+namespace cnuas::live::endpoint {
+
+Link::Link(const LinkOptions& options)
+    : options_(options),
+      protocol_({options.id, options.frame_bytes, options.keepalive_ps}),
+      inbox_(options.inbox, frames_) {}
+
+Link::~Link() {
+  stop_progress_thread();
+  waiting_.set_socket(-1);
+}
+
+void Link::make_progress() {
+  read();
+  if (state_ == CNUASLINK_CONNECTING) confirm();
+  if (timer_at_ps_ == kNever) return;
+  const Picoseconds now = monotonic_now();
+  if (now < timer_at_ps_) return;
+  timer_at_ps_ = kNever;
+  on_time(now);
+  waiting_.set_timer(kNever);
+}
+
+void Link::on_time(Picoseconds now) {
+  protocol_.on_deadline(now);
+  send_link_frames();
+  redial_when_due(now);
+}
+
+// Only ever forwards: a keepalive's time moves with every frame, and a timer that comes too early does no
+// harm.
+void Link::set_timer() {
+  const Picoseconds next = std::min(protocol_.next_deadline(), redial_at_ps_);
+  if (next >= timer_at_ps_) return;
+  timer_at_ps_ = next;
+  waiting_.set_timer(next);
+}
+
+void Link::publish() {
+  set_timer();
+  if (changed_) waiting_.wake_others();
+  changed_ = false;
+  if (waiting_.is_polled()) waiting_.show_ready(inbox_.messages() + inbox_.doorbells() > 0);
+}
+
+cnuaslink_result Link::progress() {
+  const Lock lock(mutex_);
+  make_progress();
+  publish();
+  return connection_.is_open() ? CNUASLINK_OK : CNUASLINK_NOT_CONNECTED;
+}
+
+int Link::pollable() {
+  const Lock lock(mutex_);
+  const Result<int> fd = waiting_.pollable();
+  publish();
+  return fd ? *fd : -1;
+}
+
+void Link::status(cnuaslink_state& out) {
+  const Lock lock(mutex_);
+  cnuaslink_state state{};
+  state.struct_bytes = out.struct_bytes;
+  state.link = state_;
+  state.receive_stopped = receive_stopped_ ? 1 : 0;
+  state.held_messages = inbox_.messages();
+  state.held_bytes = inbox_.bytes();
+  state.held_doorbells = inbox_.doorbells();
+  state.send_buffer_bytes = connection_.send_buffer_bytes();
+  write(failure_, state.error);
+  state.counters = counters_;
+  std::memcpy(&out, &state, std::min(out.struct_bytes, sizeof(state)));
+}
+
+cnuaslink_result Link::later() const {
+  return connection_.is_open() || connecting_ || options_.auto_reconnect ? CNUASLINK_AGAIN
+                                                                         : CNUASLINK_NOT_CONNECTED;
+}
+
+// --- The thread that makes progress ------------------------------------------------------------------------
+
+void Link::run_progress_thread() {
+  Lock lock(mutex_);
+  while (!closing_) {
+    make_progress();
+    publish();
+    waiting_.sleep(lock, kNever);
+  }
+}
+
+void Link::stop_progress_thread() {
+  if (!progress_thread_.joinable()) return;
+  {
+    const Lock lock(mutex_);
+    closing_ = true;
+    waiting_.wake_others();
+  }
+  progress_thread_.join();
+}
+
+}  // namespace cnuas::live::endpoint

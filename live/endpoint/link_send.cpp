@@ -1,0 +1,176 @@
+#include "core/wire/doorbell.h"
+#include "live/endpoint/link.h"
+#include "live/posix/os_error.h"
+
+#include <array>
+#include <cerrno>
+
+namespace cnuas::live::endpoint {
+
+namespace {
+
+constexpr std::size_t kFramesAtATime = 32;
+constexpr unsigned kSendsBetweenReads = 64;
+
+iovec piece(std::span<const std::byte> bytes) {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+std::span<const std::byte> payload_of(const cnuaslink_outgoing& message) {
+  return {static_cast<const std::byte*>(message.data), message.bytes};
+}
+
+// While it lives, sleeps end when the socket takes frames again.
+class WantWritable {
+ public:
+  explicit WantWritable(Waiting& waiting) : waiting_(waiting) {}
+  ~WantWritable() {
+    if (wanted_) waiting_.unwant_writable();
+  }
+  WantWritable(const WantWritable&) = delete;
+  WantWritable& operator=(const WantWritable&) = delete;
+  // True the first time.
+  bool want() {
+    if (wanted_) return false;
+    waiting_.want_writable();
+    return wanted_ = true;
+  }
+
+ private:
+  Waiting& waiting_;
+  bool wanted_ = false;
+};
+
+}  // namespace
+
+wire::FrameHeader Link::header(wire::FrameType type, GpuId destination, std::size_t payload_bytes) const {
+  return {type, options_.order, options_.id, destination, static_cast<std::uint32_t>(payload_bytes)};
+}
+
+cnuaslink_result Link::sending_failed(int error) {
+  switch (error) {
+    case EAGAIN:
+      return CNUASLINK_AGAIN;
+    case EPIPE:
+    case ECONNRESET:
+    case ENOTCONN:
+      stop_sending(error);
+      return later();
+    default:
+      return result_of_errno(error);
+  }
+}
+
+void Link::count_sent(std::size_t payload_bytes) {
+  ++counters_.frames_sent;
+  counters_.bytes_sent += wire::kHeaderBytes + payload_bytes;
+  if (options_.keepalive_ps > 0) protocol_.sent(monotonic_now());
+  ++sent_since_read_;
+}
+
+// A program that sends without ever having to wait still receives.
+void Link::read_now_and_then() {
+  if (sent_since_read_ < kSendsBetweenReads) return;
+  make_progress();
+  publish();
+}
+
+cnuaslink_result Link::try_send(const wire::FrameHeader& header, std::span<const std::byte> first,
+                                std::span<const std::byte> second) {
+  std::array<std::byte, wire::kHeaderBytes> bytes;
+  wire::encode(header, bytes);
+  const std::array<iovec, 3> pieces{piece(bytes), piece(first), piece(second)};
+  if (const int error = connection_.send(pieces.data(), pieces.size())) return sending_failed(error);
+  count_sent(header.payload_bytes);
+  return CNUASLINK_OK;
+}
+
+cnuaslink_result Link::send_frame(Lock& lock, const wire::FrameHeader& header,
+                                  std::span<const std::byte> payload, std::int64_t timeout_ns) {
+  read_now_and_then();
+  WantWritable writable(waiting_);
+  return wait(lock, timeout_ns, [&] {
+    const cnuaslink_result result = can_send() ? try_send(header, payload) : later();
+    if (result == CNUASLINK_AGAIN && writable.want()) ++counters_.send_waits;
+    return result;
+  });
+}
+
+void Link::send_link_frames() {
+  while (protocol_.has_frame()) {
+    wire::FrameHeader header = protocol_.next(monotonic_now()).header;
+    header.order = options_.order;
+    // A socket that is full holds frames that keep the link alive as well.
+    if (try_send(header, {}) != CNUASLINK_OK) return;
+    ++(header.type == wire::FrameType::discovery ? counters_.announcements_sent : counters_.keepalives_sent);
+  }
+}
+
+// --- Messages
+// -----------------------------------------------------------------------------------------------
+
+void Link::count_message(std::size_t bytes) {
+  ++counters_.messages_sent;
+  counters_.message_bytes_sent += bytes;
+}
+
+cnuaslink_result Link::try_send_one(const cnuaslink_outgoing& message, std::size_t& sent) {
+  const auto type = static_cast<wire::FrameType>(message.type);
+  const cnuaslink_result result =
+      try_send(header(type, GpuId{message.peer}, message.bytes), payload_of(message));
+  if (result != CNUASLINK_OK) return result;
+  count_message(message.bytes);
+  ++sent;
+  return result;
+}
+
+cnuaslink_result Link::try_send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent) {
+  if (!can_send()) return later();
+  if (messages.size() == 1) return try_send_one(messages.front(), sent);
+  std::array<std::array<std::byte, wire::kHeaderBytes>, kFramesAtATime> headers;
+  std::array<std::array<iovec, 2>, kFramesAtATime> pieces;
+  std::array<mmsghdr, kFramesAtATime> packets{};
+  const std::size_t count = std::min(messages.size(), kFramesAtATime);
+  for (std::size_t i = 0; i < count; ++i) {
+    const cnuaslink_outgoing& message = messages[i];
+    wire::encode(header(static_cast<wire::FrameType>(message.type), GpuId{message.peer}, message.bytes),
+                 headers[i]);
+    pieces[i] = {piece(headers[i]), piece(payload_of(message))};
+    packets[i].msg_hdr.msg_iov = pieces[i].data();
+    packets[i].msg_hdr.msg_iovlen = pieces[i].size();
+  }
+  int error = 0;
+  const std::size_t done = connection_.send_many(packets.data(), count, error);
+  for (std::size_t i = 0; i < done; ++i) {
+    count_sent(messages[i].bytes);
+    count_message(messages[i].bytes);
+  }
+  sent += done;
+  return done < count ? sending_failed(error) : CNUASLINK_OK;
+}
+
+cnuaslink_result Link::send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent,
+                                 std::int64_t timeout_ns) {
+  Lock lock(mutex_);
+  read_now_and_then();
+  WantWritable writable(waiting_);
+  return wait(lock, timeout_ns, [&] {
+    cnuaslink_result result = CNUASLINK_OK;
+    while (result == CNUASLINK_OK && sent < messages.size())
+      result = try_send_many(messages.subspan(sent), sent);
+    if (result == CNUASLINK_AGAIN && writable.want()) ++counters_.send_waits;
+    return result;
+  });
+}
+
+cnuaslink_result Link::send_doorbell(GpuId peer, std::uint64_t value, std::int64_t timeout_ns) {
+  std::array<std::byte, wire::kDoorbellBytes> payload;
+  wire::encode(wire::Doorbell{value}, payload);
+  Lock lock(mutex_);
+  const cnuaslink_result result =
+      send_frame(lock, header(wire::FrameType::doorbell, peer, payload.size()), payload, timeout_ns);
+  if (result == CNUASLINK_OK) ++counters_.doorbells_sent;
+  return result;
+}
+
+}  // namespace cnuas::live::endpoint
