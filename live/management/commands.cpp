@@ -36,7 +36,11 @@ const Command* find_command(std::string_view name) {
 }
 
 AnswerJson gpu_json(GpuId gpu) {
-  return {{"name", to_string(gpu)}, {"id", gpu.value}};
+  // Field by field, here and wherever there may be many: lists of initialisers are copied twice.
+  AnswerJson json;
+  json["name"] = to_string(gpu);
+  json["id"] = gpu.value;
+  return json;
 }
 
 std::string_view role_name(fabric_switch::PortRole role) {

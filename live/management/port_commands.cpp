@@ -69,7 +69,9 @@ CommandOutcome port_status(const CommandContext& context, const RequestFields& f
   AnswerJson list = AnswerJson::array();
   for (const PortIndex port : *ports)
     list.push_back(port_json(context, port));
-  return AnswerJson{{"ports", std::move(list)}};
+  AnswerJson result;
+  result["ports"] = std::move(list);
+  return result;
 }
 
 CommandOutcome set_link_state(const CommandContext& context, const RequestFields& fields) {

@@ -16,9 +16,15 @@ using fabric_switch::Group;
 using fabric_switch::GroupId;
 using fabric_switch::GroupTable;
 
-constexpr std::uint64_t kMostEntries = 1024;
+constexpr std::uint64_t kMostEntries = 256;
 constexpr std::uint64_t kMostGroups = 256;
-constexpr std::size_t kMostMembers = 2048;  // of all groups of a page, unless it is a single group
+constexpr std::size_t kMostMembers = 512;  // of all groups of a page, unless it is a single group
+
+AnswerJson one_group(const Group& group) {
+  AnswerJson json;
+  json["group"] = group_json(group);
+  return json;
+}
 
 Outcome<std::uint64_t> limit_of(const RequestFields& fields, std::uint64_t most) {
   return fields.has("limit") ? fields.integer("limit", 1, most) : Outcome<std::uint64_t>(most);
@@ -26,10 +32,12 @@ Outcome<std::uint64_t> limit_of(const RequestFields& fields, std::uint64_t most)
 
 AnswerJson entry_json(const CommandContext& context, const FdbEntry& entry) {
   const fabric_switch::SwitchConfig& config = context.managed.fabric_switch().config();
-  return {{"gpu", gpu_json(entry.gpu)},
-          {"port", entry.port},
-          {"role", role_name(config.ports[entry.port].role)},
-          {"origin", entry.origin == FdbOrigin::configured ? "configured" : "learned"}};
+  AnswerJson json;
+  json["gpu"] = gpu_json(entry.gpu);
+  json["port"] = entry.port;
+  json["role"] = role_name(config.ports[entry.port].role);
+  json["origin"] = entry.origin == FdbOrigin::configured ? "configured" : "learned";
+  return json;
 }
 
 // What cannot be told from an ID, or would spoil a terminal.
@@ -90,7 +98,11 @@ AnswerJson group_json(const Group& group) {
   AnswerJson members = AnswerJson::array();
   for (const GpuId member : group.members)
     members.push_back(gpu_json(member));
-  return {{"id", group.id}, {"name", group.name}, {"members", std::move(members)}};
+  AnswerJson json;
+  json["id"] = group.id;
+  json["name"] = group.name;
+  json["members"] = std::move(members);
+  return json;
 }
 
 CommandOutcome gpu_fdb_dump(const CommandContext& context, const RequestFields& fields) {
@@ -112,7 +124,9 @@ CommandOutcome gpu_fdb_dump(const CommandContext& context, const RequestFields& 
     entries.push_back(entry_json(context, entry));
     last = entry.gpu;
   });
-  AnswerJson result{{"size", fdb.size()}, {"entries", std::move(entries)}};
+  AnswerJson result;
+  result["size"] = fdb.size();
+  result["entries"] = std::move(entries);
   if (more) result["next"] = gpu_json(last);
   return result;
 }
@@ -128,7 +142,7 @@ CommandOutcome group_create(const CommandContext& context, const RequestFields& 
     return refuse(RefusalCode::exists, "a group of this name exists", "name");
   const Result<GroupId> id = context.managed.create_group(*name, *gpus);
   if (!id) return tl::unexpected(refusal_of(id.error(), "gpus"));
-  return AnswerJson{{"group", group_json(Group{*id, *name, *gpus})}};
+  return one_group(Group{*id, *name, *gpus});
 }
 
 CommandOutcome group_dump(const CommandContext& context, const RequestFields& fields) {
@@ -149,7 +163,9 @@ CommandOutcome group_dump(const CommandContext& context, const RequestFields& fi
     if (!listed.empty() && members > kMostMembers) break;
     listed.push_back(group_json(*group));
   }
-  AnswerJson result{{"size", all.size()}, {"groups", std::move(listed)}};
+  AnswerJson result;
+  result["size"] = all.size();
+  result["groups"] = std::move(listed);
   if (group != all.end()) result["next"] = std::prev(group)->id;
   return result;
 }
@@ -160,7 +176,7 @@ CommandOutcome group_delete(const CommandContext& context, const RequestFields& 
   const Group group = **found;  // the table is about to change
   const Result<void> deleted = context.managed.delete_group(group.id);
   if (!deleted) return tl::unexpected(refusal_of(deleted.error(), "group"));
-  return AnswerJson{{"group", group_json(group)}};
+  return one_group(group);
 }
 
 }  // namespace cnuas::live

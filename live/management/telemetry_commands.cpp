@@ -27,19 +27,21 @@ std::string type_name(std::size_t type) {
 }
 
 AnswerJson type_json(const TypeCounters& counters, std::uint64_t queued) {
-  return {{"rx_frames", counters.rx_frames},
-          {"rx_bytes", counters.rx_bytes},
-          {"rx_dropped", counters.rx_dropped},
-          {"consumed", counters.consumed},
-          {"forwarded", counters.forwarded},
-          {"copies", counters.copies},
-          {"own", counters.own},
-          {"carried_over", counters.carried_over},
-          {"offered", counters.offered},
-          {"tx_frames", counters.tx_frames},
-          {"tx_bytes", counters.tx_bytes},
-          {"tx_dropped", counters.tx_dropped},
-          {"queued", queued}};
+  AnswerJson json;
+  json["rx_frames"] = counters.rx_frames;
+  json["rx_bytes"] = counters.rx_bytes;
+  json["rx_dropped"] = counters.rx_dropped;
+  json["consumed"] = counters.consumed;
+  json["forwarded"] = counters.forwarded;
+  json["copies"] = counters.copies;
+  json["own"] = counters.own;
+  json["carried_over"] = counters.carried_over;
+  json["offered"] = counters.offered;
+  json["tx_frames"] = counters.tx_frames;
+  json["tx_bytes"] = counters.tx_bytes;
+  json["tx_dropped"] = counters.tx_dropped;
+  json["queued"] = queued;
+  return json;
 }
 
 AnswerJson by_type_json(const PortCounters& counters, const ByType<std::uint64_t>& queued) {
@@ -101,8 +103,10 @@ CommandOutcome telemetry_dump(const CommandContext& context, const RequestFields
   AnswerJson list = AnswerJson::array();
   for (const PortIndex port : *ports)
     list.push_back(port_json(context.managed.fabric_switch(), port));
-  return AnswerJson{{"counting_s", seconds(context.now - context.counting_since)},
-                    {"ports", std::move(list)}};
+  AnswerJson result;
+  result["counting_s"] = seconds(context.now - context.counting_since);
+  result["ports"] = std::move(list);
+  return result;
 }
 
 CommandOutcome telemetry_clear(const CommandContext& context, const RequestFields&) {

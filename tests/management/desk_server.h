@@ -7,6 +7,7 @@
 #include "live/posix/unix_socket.h"
 #include "tests/management/fake_switch.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
