@@ -236,13 +236,21 @@ class JourneyTest(DaemonCase):
         self.assertEqual(self.end_daemon(), 0)
         self.assertIn("no switch runs here", self.cli("health", status=4).err)
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root may become somebody else")
-    def test_a_stranger(self):
+    def stranger(self, *arguments: str) -> str:
         done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                               str(PROGRAMS / "cnuaslink-cli"), "--run-dir", self.folder, "health"],
+                               str(PROGRAMS / "cnuaslink-cli"), "--run-dir", self.folder, *arguments],
                               capture_output=True, env=clean_environment(), text=True, timeout=HANG, cwd="/")
         self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertIn("may not open", done.stderr)
+        return done.stderr
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root may become somebody else")
+    def test_a_stranger(self):
+        self.assertIn("may not open", self.stranger("health"))
+        # Even one that the file system lets in.
+        for path in [self.top, self.folder, os.path.join(self.folder, "mgmt.sock")]:
+            os.chmod(path, 0o777)
+        self.assertIn("(denied)", self.stranger("port", "set", "0", "down"))
+        self.assertTrue(self.port(0)["admin_up"])
 
 
 class ExpectationTest(DaemonCase):
