@@ -22,6 +22,10 @@ std::string_view name(DescriptorError error) {
       return "no_elements";
     case DescriptorError::count_mismatch:
       return "count_mismatch";
+    case DescriptorError::bad_magic:
+      return "bad_magic";
+    case DescriptorError::bad_version:
+      return "bad_version";
   }
   return "?";
 }

@@ -17,8 +17,10 @@ enum class DescriptorError : std::uint8_t {
   rank_out_of_range,  // contributions beyond the last rank there can be
   no_elements,        // a partial of none
   count_mismatch,     // the partial does not have the size of its elements
+  bad_magic,          // does not begin as it must
+  bad_version,        // of another version
 };
-inline constexpr std::size_t kDescriptorErrors = 9;
+inline constexpr std::size_t kDescriptorErrors = 11;
 std::string_view name(DescriptorError error);  // "too_short", ...
 
 }  // namespace cnuas::wire

@@ -59,7 +59,7 @@ bool is_source(std::uint16_t id) {
   return GpuId{id} != kBroadcast;
 }
 
-bool carries_messages(const Link& link, cnuaslink_type type) {
+bool carries_messages(const Link& link, unsigned type) {
   switch (type) {
     case CNUASLINK_DATA:
     case CNUASLINK_COLLECTIVE_REDUCE:
@@ -75,14 +75,34 @@ cnuaslink_result check(const Link& link, const cnuaslink_outgoing& message) {
   if (!is_destination(link, message.peer) || !carries_messages(link, message.type))
     return CNUASLINK_INVALID_ARGUMENT;
   if (message.data == nullptr && message.bytes > 0) return CNUASLINK_INVALID_ARGUMENT;
-  return message.bytes > link.max_message() ? CNUASLINK_TOO_LARGE : CNUASLINK_OK;
+  const std::size_t wrap = link.must_be_wrapped(message) ? wire::kWindowHeadBytes : 0;
+  return message.bytes > link.max_message() - wrap ? CNUASLINK_TOO_LARGE : CNUASLINK_OK;
+}
+
+// Whether `bytes` at `offset` may be asked of a peer's window: what no window can have is refused here.
+cnuaslink_result check_request(const cnuaslink* link, std::uint16_t peer, std::uint64_t offset,
+                               std::uint64_t bytes, const void* data) {
+  if (link == nullptr || !is_peer(*link->link, peer) || (data == nullptr && bytes > 0))
+    return CNUASLINK_INVALID_ARGUMENT;
+  if (link->link->raw()) return CNUASLINK_UNSUPPORTED;
+  if (offset > wire::kMostWindowBytes || bytes > wire::kMostWindowBytes - offset)
+    return CNUASLINK_OUT_OF_BOUNDS;
+  return CNUASLINK_OK;
+}
+
+cnuaslink_result get(cnuaslink* link, uint16_t peer, uint16_t window, uint64_t offset, void* data,
+                     size_t bytes, bool posted, int64_t timeout_ns) {
+  const cnuaslink_result checked = check_request(link, peer, offset, bytes, data);
+  if (checked != CNUASLINK_OK || bytes == 0) return checked;
+  const std::span<std::byte> into(static_cast<std::byte*>(data), bytes);
+  return guarded([&] { return link->link->get(GpuId{peer}, window, offset, into, posted, timeout_ns); });
 }
 
 }  // namespace
 
 extern "C" {
 
-const char* cnuaslink_strerror(cnuaslink_result result) {
+const char* cnuaslink_strerror(int result) {
   switch (result) {
     case CNUASLINK_OK:
       return "well";
@@ -112,6 +132,18 @@ const char* cnuaslink_strerror(cnuaslink_result result) {
       return "the message is larger than the buffer";
     case CNUASLINK_UNAVAILABLE:
       return "the management of the switch does not answer";
+    case CNUASLINK_NO_WINDOW:
+      return "the peer has no such window";
+    case CNUASLINK_OUT_OF_BOUNDS:
+      return "not wholly within the window";
+    case CNUASLINK_NOT_PERMITTED:
+      return "the window is not open for this";
+    case CNUASLINK_MISALIGNED:
+      return "an atomic's place is no multiple of eight bytes";
+    case CNUASLINK_LOST:
+      return "frames were lost on the way";
+    case CNUASLINK_UNSUPPORTED:
+      return "not on a raw link";
   }
   return "unknown result";
 }
@@ -127,6 +159,7 @@ void cnuaslink_options_init(cnuaslink_options* options) {
   options->run_dir = "/var/run/cnuaslink";
   options->send_buffer_bytes = 1 << 20;
   options->frame_bytes = wire::kMaxFrameBytes;
+  options->combine_bytes = 4096;
   options->receive_bytes = std::size_t{16} << 20;
   options->receive_bytes_per_source = std::size_t{8} << 20;
   options->max_doorbells = 1024;
@@ -263,6 +296,62 @@ cnuaslink_result cnuaslink_doorbell_recv(cnuaslink* link, uint16_t source, cnuas
                                          int64_t timeout_ns) {
   if (link == nullptr || !is_source(source) || doorbell == nullptr) return CNUASLINK_INVALID_ARGUMENT;
   return guarded([&] { return link->link->receive_doorbell(GpuId{source}, *doorbell, timeout_ns); });
+}
+
+cnuaslink_result cnuaslink_window_register(cnuaslink* link, uint16_t window, void* base, size_t bytes,
+                                           unsigned access) {
+  if (link == nullptr) return CNUASLINK_INVALID_ARGUMENT;
+  if (link->link->raw()) return CNUASLINK_UNSUPPORTED;
+  return guarded([&] {
+    return link->link->open_window(window, {static_cast<std::byte*>(base), bytes}, access);
+  });
+}
+
+cnuaslink_result cnuaslink_window_unregister(cnuaslink* link, uint16_t window) {
+  if (link == nullptr) return CNUASLINK_INVALID_ARGUMENT;
+  return guarded([&] { return link->link->close_window(window); });
+}
+
+cnuaslink_result cnuaslink_put(cnuaslink* link, uint16_t peer, uint16_t window, uint64_t offset,
+                               const void* data, size_t bytes, int64_t timeout_ns) {
+  const cnuaslink_result checked = check_request(link, peer, offset, bytes, data);
+  if (checked != CNUASLINK_OK || bytes == 0) return checked;
+  const std::span<const std::byte> from(static_cast<const std::byte*>(data), bytes);
+  return guarded([&] { return link->link->put(GpuId{peer}, window, offset, from, timeout_ns); });
+}
+
+cnuaslink_result cnuaslink_get(cnuaslink* link, uint16_t peer, uint16_t window, uint64_t offset, void* data,
+                               size_t bytes, int64_t timeout_ns) {
+  return get(link, peer, window, offset, data, bytes, false, timeout_ns);
+}
+
+cnuaslink_result cnuaslink_get_nbi(cnuaslink* link, uint16_t peer, uint16_t window, uint64_t offset,
+                                   void* data, size_t bytes, int64_t timeout_ns) {
+  return get(link, peer, window, offset, data, bytes, true, timeout_ns);
+}
+
+cnuaslink_result cnuaslink_atomic(cnuaslink* link, uint16_t peer, uint16_t window, uint64_t offset,
+                                  unsigned operation, uint64_t value, uint64_t compare, uint64_t* before,
+                                  int64_t timeout_ns) {
+  if (operation >= wire::kAtomicOps) return CNUASLINK_INVALID_ARGUMENT;
+  const cnuaslink_result checked = check_request(link, peer, offset, sizeof(uint64_t), &value);
+  if (checked != CNUASLINK_OK) return checked;
+  wire::Atomic atomic;
+  atomic.op = static_cast<wire::AtomicOp>(operation);
+  atomic.address = wire::window_address(window, offset);
+  atomic.value = value;
+  if (atomic.op == wire::AtomicOp::compare_swap) atomic.compare = compare;
+  return guarded([&] { return link->link->atomic(GpuId{peer}, atomic, before, timeout_ns); });
+}
+
+cnuaslink_result cnuaslink_fence(cnuaslink* link, uint16_t peer, int64_t timeout_ns) {
+  if (link == nullptr || !is_destination(*link->link, peer)) return CNUASLINK_INVALID_ARGUMENT;
+  return guarded([&] { return link->link->fence(GpuId{peer}, timeout_ns); });
+}
+
+cnuaslink_result cnuaslink_flush(cnuaslink* link, uint16_t peer, int64_t timeout_ns) {
+  if (link == nullptr || !is_destination(*link->link, peer)) return CNUASLINK_INVALID_ARGUMENT;
+  return guarded([&] { return link->link->flush(GpuId{peer}, timeout_ns); });
 }
 
 }  // extern "C"

@@ -48,10 +48,16 @@ typedef enum cnuaslink_result {
   CNUASLINK_TOO_LARGE = 11,     /* more bytes than one frame may carry */
   CNUASLINK_TOO_SMALL = 12,     /* the message is larger than the buffer; it is kept */
   CNUASLINK_UNAVAILABLE = 13,   /* the switch's management socket does not answer */
+  CNUASLINK_NO_WINDOW = 14,     /* the peer has no window of this number */
+  CNUASLINK_OUT_OF_BOUNDS = 15, /* not wholly within the window */
+  CNUASLINK_NOT_PERMITTED = 16, /* the window is not open for this */
+  CNUASLINK_MISALIGNED = 17,    /* an atomic's place in the peer's memory is no multiple of 8 */
+  CNUASLINK_LOST = 18,          /* frames were lost on the way: something has not been done */
+  CNUASLINK_UNSUPPORTED = 19,   /* not on a link that is CNUASLINK_RAW */
 } cnuaslink_result;
 
 /* One sentence, in English, for any number. */
-CNUASLINK_API const char* cnuaslink_strerror(cnuaslink_result result);
+CNUASLINK_API const char* cnuaslink_strerror(int result);
 
 /* "0.1.0" */
 CNUASLINK_API const char* cnuaslink_version(void);
@@ -92,17 +98,20 @@ struct cnuaslink_options {
   const char* socket_path; /* instead of the two; NULL. Management is then asked in the same directory */
   uint16_t gpu_id;         /* (rack << 8) | slot, 0x0001 to 0xFFFE; required */
   unsigned flags;          /* of enum cnuaslink_flags; 0 */
-  enum cnuaslink_byte_order byte_order; /* of the headers it sends; CNUASLINK_BIG_ENDIAN. Reads both */
+  unsigned byte_order; /* of enum cnuaslink_byte_order, for the headers it sends; CNUASLINK_BIG_ENDIAN. Reads
+                          both */
 
   int send_buffer_bytes; /* of the socket: 1 MiB. The kernel may grant less */
   size_t frame_bytes;    /* largest frame it sends, header included: 65,536, which is also the most */
 
+  size_t combine_bytes; /* puts of up to so many bytes are combined: 4096; 0: none is */
+
   /* Messages that have been read and not taken: when they reach a limit, the policy holds. A message counts
    * with its memory and some 100 bytes; a limit is exceeded by what one call to the kernel brings, 1 MiB. */
-  size_t receive_bytes;                         /* of all sources: 16 MiB */
-  size_t receive_bytes_per_source;              /* 8 MiB */
-  enum cnuaslink_receive_policy receive_policy; /* CNUASLINK_RECEIVE_STOPS */
-  uint32_t max_doorbells; /* that wait to be taken: 1024; one more is dropped, and counted */
+  size_t receive_bytes;            /* of all sources: 16 MiB */
+  size_t receive_bytes_per_source; /* 8 MiB */
+  unsigned receive_policy;         /* of enum cnuaslink_receive_policy; CNUASLINK_RECEIVE_STOPS */
+  uint32_t max_doorbells;          /* that wait to be taken: 1024; one more is dropped, and counted */
 
   int64_t keepalive_ns;       /* LINK_KEEPALIVE after so long without a frame: 1 s; 0: never */
   int64_t connect_timeout_ns; /* until the switch has taken this endpoint in: 2 s; 0: does not wait for it */
@@ -154,6 +163,17 @@ struct cnuaslink_counters {
   uint64_t link_frames_received; /* DISCOVERY and LINK_KEEPALIVE: nothing is done with them */
   uint64_t invalid_frames;       /* received, and no frames, or with a payload that their type cannot have */
   uint64_t misdirected_frames;   /* received, and for another GPU */
+  /* windows of other GPUs: calls that came back OK, and what puts came to */
+  uint64_t puts, put_bytes;
+  uint64_t put_segments; /* pieces of consecutive bytes; adjacent puts share one */
+  uint64_t put_frames;   /* frames; combined puts share one */
+  uint64_t gets, get_bytes, atomics, flushes;
+  uint64_t stale_replies; /* answers that nobody waited for any more */
+  /* windows of this GPU */
+  uint64_t served_put_frames, served_put_bytes;
+  uint64_t served_gets, served_get_bytes, served_atomics;
+  uint64_t refused_requests; /* no such window, out of bounds, not permitted, misaligned */
+  uint64_t replies_dropped;  /* answers that could not be sent */
   /* waiting */
   uint64_t send_waits;    /* times that the socket did not take a frame at once */
   uint64_t receive_stops; /* times that reading stopped at a limit */
@@ -223,7 +243,7 @@ CNUASLINK_API cnuaslink_result cnuaslink_send(struct cnuaslink* link, uint16_t p
 
 struct cnuaslink_outgoing {
   uint16_t peer;
-  enum cnuaslink_type type;
+  uint8_t type; /* of enum cnuaslink_type */
   const void* data;
   size_t bytes;
 };
@@ -237,7 +257,7 @@ CNUASLINK_API cnuaslink_result cnuaslink_send_many(struct cnuaslink* link,
 struct cnuaslink_message {
   uint16_t source;
   uint16_t destination; /* this GPU, or CNUASLINK_ALL */
-  enum cnuaslink_type type;
+  uint8_t type;         /* of enum cnuaslink_type */
   size_t bytes;
 };
 
@@ -270,6 +290,75 @@ struct cnuaslink_doorbell {
 CNUASLINK_API cnuaslink_result cnuaslink_doorbell_recv(struct cnuaslink* link, uint16_t source,
                                                        struct cnuaslink_doorbell* doorbell,
                                                        int64_t timeout_ns);
+
+/* --- Windows --------------------------------------------------------------------------------------------
+ *
+ * A window is a piece of this process's memory that other GPUs may write, read and change in place, while
+ * this process makes progress. Whatever goes from one GPU to another keeps its order: puts, atomics, gets,
+ * messages and doorbells. So a doorbell after a put tells that the bytes are there.
+ *
+ * Small puts to one GPU are combined into one frame. The frame is sent when it is full, when something else
+ * is sent to the same GPU, and by fence and flush; a put that nothing follows stays here. */
+
+enum cnuaslink_access {
+  CNUASLINK_ACCESS_PUT = 1,
+  CNUASLINK_ACCESS_GET = 2,
+  CNUASLINK_ACCESS_ATOMIC = 4,
+};
+
+/* Opens memory to other GPUs, under a number of the caller's choice, until it is unregistered or the link is
+ * closed. `access`: of enum cnuaslink_access, or-ed. At most 2^48 bytes; for atomics the memory should start
+ * at a multiple of 8. INVALID_ARGUMENT (the number is in use, too), NO_MEMORY, UNSUPPORTED. */
+CNUASLINK_API cnuaslink_result cnuaslink_window_register(struct cnuaslink* link, uint16_t window, void* base,
+                                                         size_t bytes, unsigned access);
+/* When it returns nobody reaches the memory any more. INVALID_ARGUMENT: there is no such window. */
+CNUASLINK_API cnuaslink_result cnuaslink_window_unregister(struct cnuaslink* link, uint16_t window);
+
+/* Writes into a window of a peer. OK: the bytes have been taken; cnuaslink_flush() tells what became of them.
+ * Bytes of one put that fit a frame are written together or not at all. AGAIN, TIMEOUT: a part of a large put
+ * may be on its way. INVALID_ARGUMENT, NOT_CONNECTED, NO_MEMORY, OUT_OF_BOUNDS (beyond 2^48), UNSUPPORTED. */
+CNUASLINK_API cnuaslink_result cnuaslink_put(struct cnuaslink* link, uint16_t peer, uint16_t window,
+                                             uint64_t offset, const void* data, size_t bytes,
+                                             int64_t timeout_ns);
+
+/* Reads from a window of a peer, behind all puts of this GPU. Unless OK, `data` may be written in part, but
+ * not after the call has returned. NO_WINDOW, OUT_OF_BOUNDS, NOT_PERMITTED, LOST, NOT_CONNECTED, AGAIN,
+ * TIMEOUT, INVALID_ARGUMENT, UNSUPPORTED. A peer that knows no windows does not answer. */
+CNUASLINK_API cnuaslink_result cnuaslink_get(struct cnuaslink* link, uint16_t peer, uint16_t window,
+                                             uint64_t offset, void* data, size_t bytes, int64_t timeout_ns);
+/* The same, but returns when it has been asked for; `data` must stay until cnuaslink_flush() has returned
+ * anything but AGAIN or TIMEOUT, or cnuaslink_close() has, and is valid when the flush returned OK. */
+CNUASLINK_API cnuaslink_result cnuaslink_get_nbi(struct cnuaslink* link, uint16_t peer, uint16_t window,
+                                                 uint64_t offset, void* data, size_t bytes,
+                                                 int64_t timeout_ns);
+
+/* On eight bytes, in the peer's byte order. */
+enum cnuaslink_atomic {
+  CNUASLINK_ATOMIC_ADD = 0,
+  CNUASLINK_ATOMIC_SWAP = 1,
+  CNUASLINK_ATOMIC_COMPARE_SWAP = 2, /* writes `value` if `compare` is there */
+  CNUASLINK_ATOMIC_AND = 3,
+  CNUASLINK_ATOMIC_OR = 4,
+  CNUASLINK_ATOMIC_XOR = 5,
+  CNUASLINK_ATOMIC_MIN = 6, /* without a sign */
+  CNUASLINK_ATOMIC_MAX = 7,
+};
+
+/* One indivisible operation on a peer's window. `before`: receives what was there; NULL: does not wait for
+ * the operation to be done, which cnuaslink_flush() does. As cnuaslink_get(), and MISALIGNED. After TIMEOUT
+ * it is not known whether it was done. */
+CNUASLINK_API cnuaslink_result cnuaslink_atomic(struct cnuaslink* link, uint16_t peer, uint16_t window,
+                                                uint64_t offset, unsigned operation, uint64_t value,
+                                                uint64_t compare, uint64_t* before, int64_t timeout_ns);
+
+/* Sends the puts to a peer, or to all peers (CNUASLINK_ALL), that are still here: what follows comes after
+ * them. NOT_CONNECTED, AGAIN, TIMEOUT, INVALID_ARGUMENT. */
+CNUASLINK_API cnuaslink_result cnuaslink_fence(struct cnuaslink* link, uint16_t peer, int64_t timeout_ns);
+
+/* Waits until all puts, gets and atomics for a peer, or for all peers (CNUASLINK_ALL), are done. The first
+ * failure since the last flush: NO_WINDOW, OUT_OF_BOUNDS, NOT_PERMITTED, MISALIGNED, LOST, NOT_CONNECTED; or
+ * AGAIN, TIMEOUT, INVALID_ARGUMENT. */
+CNUASLINK_API cnuaslink_result cnuaslink_flush(struct cnuaslink* link, uint16_t peer, int64_t timeout_ns);
 
 #ifdef __cplusplus
 }

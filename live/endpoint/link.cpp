@@ -1,15 +1,33 @@
 #include "live/endpoint/link.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
 
+#include <sys/random.h>
+
 namespace cnuas::live::endpoint {
+
+namespace {
+
+std::uint32_t drawn_by_chance() {
+  std::uint32_t value = 0;
+  // Without chance the clock has to do: it only has to differ from what an earlier process drew.
+  if (::getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
+    value = static_cast<std::uint32_t>(monotonic_now() / kNanosecond);
+  return value;
+}
+
+}  // namespace
 
 Link::Link(const LinkOptions& options)
     : options_(options),
       protocol_({options.id, options.frame_bytes, options.keepalive_ps}),
-      inbox_(options.inbox, frames_) {}
+      inbox_(options.inbox, frames_),
+      combiner_(max_message() - wire::kWindowHeadBytes, frames_),
+      operations_(drawn_by_chance()),
+      next_epoch_(drawn_by_chance()) {
+  wire::encode(wire::WrappedMessage{}, wrapped_head_);
+}
 
 Link::~Link() {
   stop_progress_thread();
@@ -18,6 +36,7 @@ Link::~Link() {
 
 void Link::make_progress() {
   read();
+  if (!replies_.empty() || replies_wait_) answer();
   if (state_ == CNUASLINK_CONNECTING) confirm();
   if (timer_at_ps_ == kNever) return;
   const Picoseconds now = monotonic_now();
@@ -83,7 +102,7 @@ cnuaslink_result Link::later() const {
                                                                          : CNUASLINK_NOT_CONNECTED;
 }
 
-// --- The thread that makes progress ------------------------------------------------------------------------
+// --- The thread that makes progress ----------------------------------------------------------------------
 
 void Link::run_progress_thread() {
   Lock lock(mutex_);

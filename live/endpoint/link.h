@@ -10,16 +10,22 @@
 #include "live/endpoint/frame_memory.h"
 #include "live/endpoint/inbox.h"
 #include "live/endpoint/link_options.h"
+#include "live/endpoint/operations.h"
+#include "live/endpoint/put_combiner.h"
 #include "live/endpoint/receive_batch.h"
+#include "live/endpoint/replies.h"
 #include "live/endpoint/waiting.h"
+#include "live/endpoint/windows.h"
 #include "live/posix/clock.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <thread>
+#include <unordered_map>
 
 namespace cnuas::live::endpoint {
 
@@ -39,6 +45,8 @@ class Link {
   bool raw() const { return options_.raw; }
   std::size_t max_message() const { return options_.frame_bytes - wire::kHeaderBytes; }
   const LinkOptions& options() const { return options_; }
+  // It could be taken for window traffic, and is sent with a head that costs wire::kWindowHeadBytes.
+  bool must_be_wrapped(const cnuaslink_outgoing& message) const;
   void status(cnuaslink_state& out);
 
   int pollable();
@@ -54,6 +62,18 @@ class Link {
 
   cnuaslink_result send_doorbell(GpuId peer, std::uint64_t value, std::int64_t timeout_ns);
   cnuaslink_result receive_doorbell(GpuId source, cnuaslink_doorbell& doorbell, std::int64_t timeout_ns);
+
+  cnuaslink_result open_window(std::uint16_t id, std::span<std::byte> memory, unsigned access);
+  cnuaslink_result close_window(std::uint16_t id);
+  cnuaslink_result put(GpuId to, std::uint16_t window, std::uint64_t offset, std::span<const std::byte> data,
+                       std::int64_t timeout_ns);
+  cnuaslink_result fence(GpuId to, std::int64_t timeout_ns);
+  cnuaslink_result flush(GpuId to, std::int64_t timeout_ns);
+  // `posted`: returns when it has been asked for; flush() waits for the bytes.
+  cnuaslink_result get(GpuId to, std::uint16_t window, std::uint64_t offset, std::span<std::byte> into,
+                       bool posted, std::int64_t timeout_ns);
+  // Without `before`: returns when it has been sent; flush() waits for it to be done.
+  cnuaslink_result atomic(GpuId to, wire::Atomic atomic, std::uint64_t* before, std::int64_t timeout_ns);
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -71,6 +91,7 @@ class Link {
   void welcomed();
   void went_down(Failure failure);
   void stop_sending(int error);
+  void give_up_operations();
   void redial_when_due(Picoseconds now);
   // Callers' frames wait while a thread waits for the switch to read the announcement: only what it has read
   // shows that.
@@ -86,6 +107,8 @@ class Link {
   // Tells other threads and event loops what has come of it.
   void publish();
   // Tries until `attempt` returns something else than AGAIN.
+  template <class Attempt>
+  cnuaslink_result wait_until(Lock& lock, Picoseconds until_ps, bool at_once, Attempt&& attempt);
   template <class Attempt>
   cnuaslink_result wait(Lock& lock, std::int64_t timeout_ns, Attempt&& attempt);
   void run_progress_thread();
@@ -117,6 +140,56 @@ class Link {
   cnuaslink_result send_frame(Lock& lock, const wire::FrameHeader& header, std::span<const std::byte> payload,
                               std::int64_t timeout_ns);
   void send_link_frames();
+  std::span<const std::byte> wrapping(const cnuaslink_outgoing& message) const;
+
+  // --- Asking other GPUs: link_windows.cpp ------------------------------------------------------------
+  struct Peer {
+    std::uint32_t epoch = 0;           // of the puts to it
+    std::uint64_t put_frames = 0;      // sent
+    std::uint64_t settled_frames = 0;  // of those, before the last flush that was answered
+    std::uint64_t missing_frames = 0;  // of those, neither applied nor refused
+    std::uint64_t refused_frames = 0;  // of those
+    Completion posted;                 // gets and atomics that the next flush waits for
+  };
+  Peer& peer(GpuId id);
+  // The most bytes that a put of one segment may have.
+  std::size_t max_segment() const { return max_message() - wire::kWindowHeadBytes - wire::kPutSegmentBytes; }
+  // Whatever is sent to a GPU goes behind the puts to it.
+  cnuaslink_result send_combined(GpuId destination);
+  cnuaslink_result try_send_put(GpuId to, std::uint16_t window, std::span<const std::byte> segment_head,
+                                std::span<const std::byte> segments);
+  cnuaslink_result combine(GpuId to, std::uint16_t window, std::uint64_t offset,
+                           std::span<const std::byte> data);
+  cnuaslink_result fence_locked(Lock& lock, GpuId to, Picoseconds until_ps, bool at_once);
+  cnuaslink_result flush_all(Picoseconds until_ps, bool at_once);
+  cnuaslink_result flush_one(Lock& lock, GpuId to, Picoseconds until_ps, bool at_once);
+  cnuaslink_result try_ask_for_flush(GpuId to, Completion& flushed, bool& asked);
+  cnuaslink_result try_ask(GpuId to, std::uint32_t tag, wire::FrameType type,
+                           std::span<const std::byte> payload, Completion& completion);
+  cnuaslink_result try_get(GpuId to, std::uint16_t window, std::uint64_t offset, std::span<std::byte> into,
+                           std::size_t& asked, Completion& completion);
+  cnuaslink_result try_atomic(GpuId to, wire::Atomic atomic, Completion& completion);
+  void take_get_reply(GpuId source, const wire::GetReply& reply, std::span<const std::byte> bytes);
+  void take_atomic_reply(GpuId source, const wire::AtomicReply& reply);
+  void take_flush_reply(GpuId source, const wire::FlushReply& reply);
+
+  // --- Serving other GPUs: link_serve.cpp -------------------------------------------------------------
+  struct PutsFrom {
+    std::uint32_t epoch = 0;
+    std::uint64_t applied = 0;
+    std::uint64_t refused = 0;
+    wire::WindowStatus last_refusal = wire::WindowStatus::ok;
+  };
+  PutsFrom& puts_from(GpuId source, std::uint32_t epoch);
+  bool take_window_traffic(const wire::FrameHeader& header, std::span<const std::byte> payload,
+                           std::size_t slot);
+  void take_put(GpuId source, const wire::Put& put, std::span<const std::byte> segments);
+  void take_flush(GpuId source, const wire::Flush& flush);
+  void take_atomic(GpuId source, std::span<const std::byte> payload);
+  void answer();
+  cnuaslink_result try_answer(Reply& reply);
+  cnuaslink_result try_answer_get(GpuId to, GetToAnswer& answer);
+  void drop_replies();
 
   const LinkOptions options_;
   std::mutex mutex_;
@@ -137,6 +210,15 @@ class Link {
   FrameMemory frames_;
   ReceiveBatch batch_;
   Inbox inbox_;
+  PutCombiner combiner_;
+  Operations operations_;
+  std::unordered_map<std::uint16_t, Peer> peers_;  // those that something was asked of
+  std::uint32_t next_epoch_;
+  Windows windows_;
+  std::unordered_map<std::uint16_t, PutsFrom> puts_from_;  // at most as many as there are GPU IDs
+  Replies replies_;
+  bool replies_wait_ = false;  // for the socket
+  std::array<std::byte, wire::kWindowHeadBytes> wrapped_head_{};
   bool receive_stopped_ = false;
   unsigned sent_since_read_ = 0;
   bool changed_ = false;  // since the last publish()
@@ -147,15 +229,14 @@ class Link {
 };
 
 template <class Attempt>
-cnuaslink_result Link::wait(Lock& lock, std::int64_t timeout_ns, Attempt&& attempt) {
+cnuaslink_result Link::wait_until(Lock& lock, Picoseconds until_ps, bool at_once, Attempt&& attempt) {
   cnuaslink_result result = attempt();
   if (result == CNUASLINK_AGAIN) {
     make_progress();
     result = attempt();
   }
   publish();
-  if (result != CNUASLINK_AGAIN || timeout_ns == 0) return result;
-  const Picoseconds until_ps = until(monotonic_now(), timeout_ns);
+  if (result != CNUASLINK_AGAIN || at_once) return result;
   do {
     waiting_.sleep(lock, until_ps);
     make_progress();
@@ -164,6 +245,13 @@ cnuaslink_result Link::wait(Lock& lock, std::int64_t timeout_ns, Attempt&& attem
     if (result != CNUASLINK_AGAIN) return result;
   } while (until_ps == kNever || monotonic_now() < until_ps);
   return CNUASLINK_TIMEOUT;
+}
+
+template <class Attempt>
+cnuaslink_result Link::wait(Lock& lock, std::int64_t timeout_ns, Attempt&& attempt) {
+  // What needs no waiting needs no clock either.
+  const Picoseconds until_ps = timeout_ns <= 0 ? kNever : until(monotonic_now(), timeout_ns);
+  return wait_until(lock, until_ps, timeout_ns == 0, std::forward<Attempt>(attempt));
 }
 
 }  // namespace cnuas::live::endpoint

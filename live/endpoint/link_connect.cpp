@@ -79,6 +79,7 @@ Failure Link::dial() {
   waiting_.set_socket(-1);
   state_ = CNUASLINK_DOWN;
   protocol_.link_down();
+  give_up_operations();
   refusal_ = {};
   receive_stopped_ = false;
   Failure failure = connection_.dial(options_.socket_path, options_.send_buffer_bytes);
@@ -144,7 +145,7 @@ void Link::went_down(Failure failure) {
   protocol_.link_down();
   state_ = CNUASLINK_DOWN;
   failure_ = std::move(failure);
-  changed_ = true;
+  give_up_operations();
   if (!options_.auto_reconnect) return;
   redial_wait_ps_ = redial_wait_ps_ == 0 ? kFirstRedial : std::min(2 * redial_wait_ps_, kLongestRedial);
   redial_at_ps_ = monotonic_now() + redial_wait_ps_;
@@ -156,6 +157,13 @@ void Link::stop_sending(int error) {
   state_ = CNUASLINK_DOWN;
   protocol_.link_down();
   failure_ = {CNUASLINK_NOT_CONNECTED, error, options_.socket_path + ": " + reason_of(error)};
+  give_up_operations();
+}
+
+// Nobody answers any more, nor waits for answers.
+void Link::give_up_operations() {
+  operations_.fail_all(CNUASLINK_NOT_CONNECTED);
+  drop_replies();
   changed_ = true;
 }
 

@@ -78,6 +78,7 @@ Failure check(const cnuaslink_options& given, LinkOptions& out) {
   out.order = options.byte_order == CNUASLINK_BIG_ENDIAN ? wire::ByteOrder::big : wire::ByteOrder::little;
   out.send_buffer_bytes = options.send_buffer_bytes;
   out.frame_bytes = options.frame_bytes;
+  out.combine_bytes = options.combine_bytes;
   out.inbox = {options.receive_bytes, options.receive_bytes_per_source,
                options.receive_policy == CNUASLINK_RECEIVE_DROPS, options.max_doorbells};
   out.keepalive_ps = options.keepalive_ns * kNanosecond;

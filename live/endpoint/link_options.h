@@ -23,6 +23,7 @@ struct LinkOptions {
   wire::ByteOrder order = wire::ByteOrder::big;
   int send_buffer_bytes = 0;
   std::size_t frame_bytes = 0;
+  std::size_t combine_bytes = 0;
   InboxLimits inbox;
   Picoseconds keepalive_ps = 0;
   Picoseconds connect_timeout_ps = 0;

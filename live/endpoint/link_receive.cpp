@@ -89,13 +89,16 @@ void Link::take_frame(const wire::FrameHeader& header, std::size_t slot) {
   const std::span<const std::byte> payload = batch_.packet(slot).subspan(wire::kHeaderBytes);
   switch (header.type) {
     case wire::FrameType::data:
+      if (!options_.raw && header.destination == options_.id && wire::has_window_magic(payload) &&
+          take_window_traffic(header, payload, slot))
+        return;
+      return take_message(header, payload, slot);
     case wire::FrameType::collective_reduce:
     case wire::FrameType::collective_gather:
       return take_message(header, payload, slot);
     case wire::FrameType::atomic:
       if (options_.raw) return take_message(header, payload, slot);
-      ++counters_.invalid_frames;
-      return;
+      return take_atomic(header.source, payload);
     case wire::FrameType::doorbell:
       return take_doorbell(header, payload);
     case wire::FrameType::discovery:
@@ -110,7 +113,8 @@ void Link::take_message(const wire::FrameHeader& header, std::span<const std::by
   ++counters_.messages_received;
   counters_.message_bytes_received += payload.size();
   bool held = false;
-  if (payload.size() >= Inbox::kKeepsMemoryFrom) {
+  const bool wrapped = payload.data() != batch_.packet(slot).data() + wire::kHeaderBytes;
+  if (payload.size() >= Inbox::kKeepsMemoryFrom && !wrapped) {
     AlignedBytes spare = frames_.take();
     if (spare) {
       AlignedBytes memory = batch_.exchange(slot, std::move(spare));
@@ -134,21 +138,20 @@ void Link::take_doorbell(const wire::FrameHeader& header, std::span<const std::b
 }
 
 void Link::look_at_room() {
-  const bool full = inbox_.full();
+  const bool full = inbox_.full() || replies_.full();
   if (full == receive_stopped_) return;
   if (full) ++counters_.receive_stops;
   receive_stopped_ = full;
   waiting_.set_reading(!full);
 }
 
-// --- What callers take
-// --------------------------------------------------------------------------------------
+// --- What callers take -----------------------------------------------------------------------------------
 
 const Inbox::Message* Link::next_message(GpuId source, cnuaslink_message& message) const {
   const Inbox::Message* next = inbox_.front(source);
   if (next != nullptr) {
     message = {next->header.source.value, next->header.destination.value,
-               static_cast<cnuaslink_type>(next->header.type), next->payload.size()};
+               static_cast<std::uint8_t>(next->header.type), next->payload.size()};
   }
   return next;
 }

@@ -1,5 +1,6 @@
 #include "core/wire/doorbell.h"
 #include "live/endpoint/link.h"
+#include "live/endpoint/want_writable.h"
 #include "live/posix/os_error.h"
 
 #include <array>
@@ -19,27 +20,6 @@ iovec piece(std::span<const std::byte> bytes) {
 std::span<const std::byte> payload_of(const cnuaslink_outgoing& message) {
   return {static_cast<const std::byte*>(message.data), message.bytes};
 }
-
-// While it lives, sleeps end when the socket takes frames again.
-class WantWritable {
- public:
-  explicit WantWritable(Waiting& waiting) : waiting_(waiting) {}
-  ~WantWritable() {
-    if (wanted_) waiting_.unwant_writable();
-  }
-  WantWritable(const WantWritable&) = delete;
-  WantWritable& operator=(const WantWritable&) = delete;
-  // True the first time.
-  bool want() {
-    if (wanted_) return false;
-    waiting_.want_writable();
-    return wanted_ = true;
-  }
-
- private:
-  Waiting& waiting_;
-  bool wanted_ = false;
-};
 
 }  // namespace
 
@@ -90,7 +70,9 @@ cnuaslink_result Link::send_frame(Lock& lock, const wire::FrameHeader& header,
   read_now_and_then();
   WantWritable writable(waiting_);
   return wait(lock, timeout_ns, [&] {
-    const cnuaslink_result result = can_send() ? try_send(header, payload) : later();
+    if (!can_send()) return later();
+    cnuaslink_result result = send_combined(header.destination);
+    if (result == CNUASLINK_OK) result = try_send(header, payload);
     if (result == CNUASLINK_AGAIN && writable.want()) ++counters_.send_waits;
     return result;
   });
@@ -106,43 +88,59 @@ void Link::send_link_frames() {
   }
 }
 
-// --- Messages
-// -----------------------------------------------------------------------------------------------
+// --- Messages --------------------------------------------------------------------------------------------
 
 void Link::count_message(std::size_t bytes) {
   ++counters_.messages_sent;
   counters_.message_bytes_sent += bytes;
 }
 
+bool Link::must_be_wrapped(const cnuaslink_outgoing& message) const {
+  return !options_.raw && message.type == CNUASLINK_DATA && GpuId{message.peer} != kBroadcast &&
+         wire::has_window_magic(payload_of(message));
+}
+
 cnuaslink_result Link::try_send_one(const cnuaslink_outgoing& message, std::size_t& sent) {
   const auto type = static_cast<wire::FrameType>(message.type);
+  const std::span<const std::byte> wrap = wrapping(message);
   const cnuaslink_result result =
-      try_send(header(type, GpuId{message.peer}, message.bytes), payload_of(message));
+      try_send(header(type, GpuId{message.peer}, wrap.size() + message.bytes), wrap, payload_of(message));
   if (result != CNUASLINK_OK) return result;
   count_message(message.bytes);
   ++sent;
   return result;
 }
 
+std::span<const std::byte> Link::wrapping(const cnuaslink_outgoing& message) const {
+  if (!must_be_wrapped(message)) return {};
+  return wrapped_head_;
+}
+
 cnuaslink_result Link::try_send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent) {
   if (!can_send()) return later();
+  if (const cnuaslink_result result =
+          send_combined(messages.size() == 1 ? GpuId{messages[0].peer} : kBroadcast);
+      result != CNUASLINK_OK)
+    return result;
   if (messages.size() == 1) return try_send_one(messages.front(), sent);
   std::array<std::array<std::byte, wire::kHeaderBytes>, kFramesAtATime> headers;
-  std::array<std::array<iovec, 2>, kFramesAtATime> pieces;
+  std::array<std::array<iovec, 3>, kFramesAtATime> pieces;
   std::array<mmsghdr, kFramesAtATime> packets{};
   const std::size_t count = std::min(messages.size(), kFramesAtATime);
   for (std::size_t i = 0; i < count; ++i) {
     const cnuaslink_outgoing& message = messages[i];
-    wire::encode(header(static_cast<wire::FrameType>(message.type), GpuId{message.peer}, message.bytes),
-                 headers[i]);
-    pieces[i] = {piece(headers[i]), piece(payload_of(message))};
+    const std::span<const std::byte> wrap = wrapping(message);
+    wire::encode(
+        header(static_cast<wire::FrameType>(message.type), GpuId{message.peer}, wrap.size() + message.bytes),
+        headers[i]);
+    pieces[i] = {piece(headers[i]), piece(wrap), piece(payload_of(message))};
     packets[i].msg_hdr.msg_iov = pieces[i].data();
     packets[i].msg_hdr.msg_iovlen = pieces[i].size();
   }
   int error = 0;
   const std::size_t done = connection_.send_many(packets.data(), count, error);
   for (std::size_t i = 0; i < done; ++i) {
-    count_sent(messages[i].bytes);
+    count_sent(wrapping(messages[i]).size() + messages[i].bytes);
     count_message(messages[i].bytes);
   }
   sent += done;

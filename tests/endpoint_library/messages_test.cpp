@@ -78,7 +78,7 @@ TEST_F(Messages, ArgumentsAreChecked) {
   EXPECT_EQ(send(a, gpu(1), std::string(65'525, 'x')), CNUASLINK_TOO_LARGE);
   EXPECT_EQ(receive(a, 0xFFFF, 0).result, CNUASLINK_INVALID_ARGUMENT);
   for (const int type : {0, 2, 3, 6, 7, 8}) {
-    const cnuaslink_outgoing message{gpu(1), static_cast<cnuaslink_type>(type), "x", 1};
+    const cnuaslink_outgoing message{gpu(1), static_cast<std::uint8_t>(type), "x", 1};
     EXPECT_EQ(cnuaslink_send_many(a.get(), &message, 1, nullptr, 0), CNUASLINK_INVALID_ARGUMENT) << type;
   }
   EXPECT_EQ(counters(a).messages_sent, 0u);
@@ -194,8 +194,7 @@ TEST_F(Messages, WhatIsBorrowedMayBeLeftToClose) {
   ASSERT_EQ(cnuaslink_borrow(b.get(), CNUASLINK_ANY, &data, nullptr, kLong), CNUASLINK_OK);
 }
 
-// --- Deadlines
-// ----------------------------------------------------------------------------------------------
+// --- Deadlines -------------------------------------------------------------------------------------------
 
 TEST_F(Messages, DeadlinesOfReceivers) {
   const LinkHandle b = open(1);
@@ -246,8 +245,7 @@ TEST_F(Messages, WhoWaitsToSendReceives) {
   EXPECT_EQ(counters(a).messages_dropped + counters(b).messages_dropped, 0u);
 }
 
-// --- Limits
-// -------------------------------------------------------------------------------------------------
+// --- Limits ----------------------------------------------------------------------------------------------
 
 using Limits = Messages;
 
@@ -333,8 +331,7 @@ TEST_F(Limits, AWaiterIsQuietWhileReadingIsStoppedAndTheSwitchIsGone) {
   EXPECT_EQ(receive(b).result, CNUASLINK_NOT_CONNECTED);
 }
 
-// --- Doorbells
-// ----------------------------------------------------------------------------------------------
+// --- Doorbells -------------------------------------------------------------------------------------------
 
 TEST_F(Messages, DoorbellsRing) {
   const LinkHandle a = open(0);
@@ -374,8 +371,7 @@ TEST_F(Messages, DoorbellsBeyondTheLimitAreDroppedAndCounted) {
   }
 }
 
-// --- Event loops
-// --------------------------------------------------------------------------------------------
+// --- Event loops -----------------------------------------------------------------------------------------
 
 TEST_F(Messages, TheDescriptorIsReadableWhileThereIsSomethingToTake) {
   const LinkHandle a = open(0);
@@ -429,8 +425,7 @@ TEST_F(Messages, AThreadOfItsOwnMakesProgress) {
   waiting.join();
 }
 
-// --- What is no message
-// -------------------------------------------------------------------------------------
+// --- What is no message ----------------------------------------------------------------------------------
 
 TEST_F(Messages, WhatIsNoFrameIsCountedAndTheRestGoesOn) {
   const LinkHandle a = open(0);

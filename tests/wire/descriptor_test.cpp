@@ -26,6 +26,12 @@ Bytes encoded(const Atomic& atomic) {
   bytes.resize(encode(atomic, bytes));
   return bytes;
 }
+Bytes encoded(const AtomicReply& reply) {
+  std::array<std::byte, kAtomicReplyBytes> bytes{};
+  bytes.fill(std::byte{0xEE});
+  encode(reply, bytes);
+  return {bytes.begin(), bytes.end()};
+}
 Bytes encoded(const Reduce& reduce) {
   std::array<std::byte, kReduceBytes> bytes{};
   bytes.fill(std::byte{0xEE});
@@ -57,7 +63,8 @@ Bytes with(Bytes bytes, std::size_t place, unsigned value) {
 TEST(DescriptorError, EveryOneHasItsName) {
   const std::string_view names[] = {"too_short",         "too_long",          "unknown_operation",
                                     "unknown_data_type", "reserved_not_zero", "no_contribution",
-                                    "rank_out_of_range", "no_elements",       "count_mismatch"};
+                                    "rank_out_of_range", "no_elements",       "count_mismatch",
+                                    "bad_magic",         "bad_version"};
   for (std::size_t i = 0; i < kDescriptorErrors; ++i)
     EXPECT_EQ(name(static_cast<DescriptorError>(i)), names[i]);
   EXPECT_EQ(name(static_cast<DescriptorError>(kDescriptorErrors)), "?");
@@ -137,13 +144,57 @@ TEST(Atomic, HasTheLengthItsOperationNeeds) {
 }
 
 TEST(Atomic, ReservedBytesAreZero) {
-  for (std::size_t place = 1; place < 8; ++place)
+  for (std::size_t place = 1; place < 4; ++place)
     expect_refused(decode_atomic(with(kAdd, place, 0x80)), DescriptorError::reserved_not_zero);
+}
+
+TEST(Atomic, ATagAsksForAnAnswer) {
+  const Bytes bytes = hex("01 00 00 00 04 03 02 01  08 07 06 05 04 03 02 01  18 17 16 15 14 13 12 11");
+  const Atomic swap{AtomicOp::swap, 0x0102030405060708, 0x1112131415161718, 0, 0x01020304};
+  EXPECT_EQ(decode_atomic(bytes).value(), swap);
+  EXPECT_EQ(encoded(swap), bytes);
+}
+
+const Bytes kReply = hex("80 00 00 00 04 03 02 01  18 17 16 15 14 13 12 11");
+
+TEST(AtomicReply, ByteByByte) {
+  const AtomicReply reply{WindowStatus::ok, 0x01020304, 0x1112131415161718};
+  EXPECT_TRUE(is_atomic_reply(kReply));
+  EXPECT_FALSE(is_atomic_reply(kAdd));
+  EXPECT_FALSE(is_atomic_reply({}));
+  EXPECT_EQ(decode_atomic_reply(kReply).value(), reply);
+  EXPECT_EQ(encoded(reply), kReply);
+  const Bytes refused = hex("80 04 00 00 04 03 02 01  00 00 00 00 00 00 00 00");
+  EXPECT_EQ(decode_atomic_reply(refused).value(), (AtomicReply{WindowStatus::misaligned, 0x01020304, 0}));
+}
+
+// The example of docs/wire.md.
+TEST(AtomicReply, ToAnAdditionInAWindow) {
+  const Atomic add{AtomicOp::add, window_address(7, 0x40), 5, 0, 1};
+  EXPECT_EQ(encoded(add), hex("00 00 00 00 01 00 00 00  40 00 00 00 00 00 07 00  05 00 00 00 00 00 00 00"));
+  EXPECT_EQ(encoded(AtomicReply{WindowStatus::ok, 1, 1}),
+            hex("80 00 00 00 01 00 00 00  01 00 00 00 00 00 00 00"));
+}
+
+TEST(AtomicReply, IsRefusedWhenItIsNone) {
+  for (std::size_t length = 0; length < kAtomicReplyBytes; ++length)
+    expect_refused(decode_atomic_reply(cut(kReply, length)), DescriptorError::too_short);
+  expect_refused(decode_atomic_reply(kReply + hex("00")), DescriptorError::too_long);
+  expect_refused(decode_atomic_reply(kAdd), DescriptorError::unknown_operation);
+  expect_refused(decode_atomic_reply(with(kReply, 2, 1)), DescriptorError::reserved_not_zero);
+  expect_refused(decode_atomic_reply(with(kReply, 3, 1)), DescriptorError::reserved_not_zero);
+  expect_refused(decode_atomic_reply(with(kReply, 1, 1)),
+                 DescriptorError::reserved_not_zero);  // with a value
+  expect_refused(decode_atomic_reply(hex("80 05 00 00 04 03 02 01 00 00 00 00 00 00 00 00")),
+                 DescriptorError::unknown_data_type);
+  expect_refused(decode_atomic_reply(hex("80 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00")),
+                 DescriptorError::reserved_not_zero);  // nobody asked for it
+  expect_refused(decode_atomic(kReply + Bytes(8)), DescriptorError::unknown_operation);
 }
 
 RC_GTEST_PROP(AtomicProperty, WhatWasEncodedIsDecoded, ()) {
   Atomic atomic{static_cast<AtomicOp>(*rc::gen::inRange(0, 8)), *rc::gen::arbitrary<std::uint64_t>(),
-                *rc::gen::arbitrary<std::uint64_t>(), 0};
+                *rc::gen::arbitrary<std::uint64_t>(), 0, *rc::gen::arbitrary<std::uint32_t>()};
   if (atomic.op == AtomicOp::compare_swap) atomic.compare = *rc::gen::arbitrary<std::uint64_t>();
   RC_ASSERT(decode_atomic(encoded(atomic)) == atomic);
 }

@@ -5,6 +5,7 @@
 #include "core/wire/frame.h"
 #include "core/wire/gather.h"
 #include "core/wire/reduce.h"
+#include "core/wire/window.h"
 
 #include <algorithm>
 #include <array>
@@ -26,6 +27,47 @@ bool starts_with(std::span<const std::byte> bytes, std::span<const std::byte> st
   return bytes.size() >= start.size() && std::equal(start.begin(), start.end(), bytes.begin());
 }
 
+// Segments that are encoded anew one after the other are what they were read from.
+void check_segments(std::span<const std::byte> segments) {
+  std::vector<std::byte> again;
+  std::span<const std::byte> rest = segments;
+  while (const auto segment = next_segment(rest)) {
+    require(!segment->bytes.empty());
+    std::array<std::byte, kPutSegmentBytes> head{};
+    encode_segment(segment->offset, static_cast<std::uint32_t>(segment->bytes.size()), head);
+    again.insert(again.end(), head.begin(), head.end());
+    again.insert(again.end(), segment->bytes.begin(), segment->bytes.end());
+  }
+  require(!again.empty() && std::equal(again.begin(), again.end(), segments.begin(), segments.end()));
+}
+
+void check_window(const WindowTraffic& traffic, std::span<const std::byte> payload) {
+  require(has_window_magic(payload));
+  std::array<std::byte, kFlushReplyBytes> bytes{};
+  const std::span<std::byte> out(bytes);
+  if (const auto* message = std::get_if<WrappedMessage>(&traffic)) {
+    encode(*message, out.first<kWindowHeadBytes>());
+    require(starts_with(payload, out.first<kWindowHeadBytes>()));
+  } else if (const auto* put = std::get_if<Put>(&traffic)) {
+    encode(*put, out.first<kWindowHeadBytes>());
+    require(starts_with(payload, out.first<kWindowHeadBytes>()));
+    check_segments(payload.subspan(kWindowHeadBytes));
+  } else if (const auto* get = std::get_if<Get>(&traffic)) {
+    encode(*get, out.first<kGetBytes>());
+    require(payload.size() == kGetBytes && starts_with(payload, out.first<kGetBytes>()));
+  } else if (const auto* reply = std::get_if<GetReply>(&traffic)) {
+    encode(*reply, out.first<kGetReplyBytes>());
+    require(starts_with(payload, out.first<kGetReplyBytes>()));
+    require((payload.size() > kGetReplyBytes) == (reply->status == WindowStatus::ok));
+  } else if (const auto* flush = std::get_if<Flush>(&traffic)) {
+    encode(*flush, out.first<kFlushBytes>());
+    require(payload.size() == kFlushBytes && starts_with(payload, out.first<kFlushBytes>()));
+  } else if (const auto* flushed = std::get_if<FlushReply>(&traffic)) {
+    encode(*flushed, out.first<kFlushReplyBytes>());
+    require(payload.size() == kFlushReplyBytes && starts_with(payload, out));
+  }
+}
+
 void check_payload(std::span<const std::byte> payload) {
   std::array<std::byte, 32> bytes{};
   const std::span<std::byte> out(bytes);
@@ -42,6 +84,11 @@ void check_payload(std::span<const std::byte> payload) {
     require(starts_with(payload, out.first<kReduceBytes>()));
     require(reduce->partial_bytes() + kReduceBytes == payload.size());
   }
+  if (const auto reply = decode_atomic_reply(payload)) {
+    encode(*reply, out.first<kAtomicReplyBytes>());
+    require(starts_with(payload, out.first<kAtomicReplyBytes>()) && payload.size() == kAtomicReplyBytes);
+  }
+  if (const auto window = decode_window(payload)) check_window(*window, payload);
   if (const auto gather = decode_gather(payload)) {
     encode(*gather, out.first<kGatherBytes>());
     require(starts_with(payload, out.first<kGatherBytes>()));
