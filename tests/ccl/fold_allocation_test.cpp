@@ -1,0 +1,68 @@
+// Folding allocates nothing: this program counts every operator new.
+#include "core/ccl/fold.h"
+#include "core/ccl/fold_kernels.h"
+
+#include <cstdlib>
+#include <new>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+std::uint64_t allocations = 0;
+
+void* counted(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  return counted(size);
+}
+void* operator new[](std::size_t size) {
+  return counted(size);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace cnuas::ccl {
+namespace {
+
+TEST(FoldAllocation, TheCounterCounts) {
+  const std::uint64_t before = allocations;
+  delete new int(1);
+  EXPECT_EQ(allocations, before + 1);
+}
+
+// Not even the first time, when the level is chosen; whole vectors and parts, aligned and not.
+TEST(FoldAllocation, None) {
+  alignas(64) std::byte left[4096] = {};
+  alignas(64) std::byte right[4096] = {};
+  const std::uint64_t before = allocations;
+  for (unsigned type = 0; type < 8; ++type)
+    for (unsigned op = 0; op < 4; ++op)
+      for (const std::size_t offset : {0, 1, 4})
+        for (const std::uint64_t count : {0, 1, 100, 500}) {
+          fold(static_cast<DataType>(type), static_cast<Operator>(op), left + offset, right, left + offset,
+               count);
+          for (const FoldLevel* level : fold_levels())
+            level->kernels[type][op](left, right + offset, left, count);
+        }
+  EXPECT_EQ(allocations, before);
+}
+
+}  // namespace
+}  // namespace cnuas::ccl
