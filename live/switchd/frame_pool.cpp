@@ -12,9 +12,13 @@ constexpr std::size_t kMostMoved = FramePool::kBlockBytes / 4;
 
 }  // namespace
 
+void FramePool::FreeSlab::operator()(std::byte* slab) const {
+  ::operator delete(slab, kAlignment);
+}
+
 std::byte* FramePool::take_block() {
   if (free_blocks_.empty()) {
-    slabs_.push_back(std::unique_ptr<std::byte[]>(new std::byte[kBlocksASlab * kBlockBytes]));
+    slabs_.push_back(Slab(static_cast<std::byte*>(::operator new(kBlocksASlab* kBlockBytes, kAlignment))));
     for (std::size_t i = kBlocksASlab; i-- > 0;)
       free_blocks_.push_back(slabs_.back().get() + i * kBlockBytes);
   }

@@ -28,11 +28,18 @@ ReceiveBatch::ReceiveBatch(FramePool& pool) : pool_(pool) {
   }
 }
 
+void ReceiveBatch::fill(std::size_t slot) {
+  buffers_[slot] = pool_.take();
+  vectors_[slot] = {pool_.data(buffers_[slot]), FramePool::kBlockBytes};
+}
+
+// The front slots first: they get the buffers that were given back last.
 void ReceiveBatch::refill(std::size_t slots) {
-  for (; filled_ < slots; ++filled_) {
-    buffers_[filled_] = pool_.take();
-    vectors_[filled_] = {pool_.data(buffers_[filled_]), FramePool::kBlockBytes};
-  }
+  for (std::size_t slot = 0; slot < given_away_; ++slot)
+    fill(slot);
+  given_away_ = 0;
+  for (; filled_ < slots; ++filled_)
+    fill(filled_);
 }
 
 std::size_t ReceiveBatch::messages_a_call() const {
@@ -71,13 +78,7 @@ ReceiveBatch::Received ReceiveBatch::receive(int fd) {
   }
   for (std::size_t i = 0; i < count; ++i)
     messages_[i] = {buffers_[i], headers_[i].msg_len};
-  // The last slots' buffers take the place of those that are given away.
-  std::size_t left = filled_ - count;
-  for (std::size_t i = 0; i < left; ++i) {
-    buffers_[i] = buffers_[count + i];
-    vectors_[i] = vectors_[count + i];
-  }
-  filled_ = left;
+  given_away_ = count;
   const std::span<const Message> messages(messages_.data(), count);
   learn_size(messages);
   return {messages, end};

@@ -37,12 +37,14 @@ class ReceiveBatch {
   Received receive(int fd);
 
  private:
+  void fill(std::size_t slot);
   void refill(std::size_t slots);
   std::size_t messages_a_call() const;
   void learn_size(std::span<const Message> messages);
 
   FramePool& pool_;
-  std::size_t filled_ = 0;  // slots that have a buffer
+  std::size_t given_away_ = 0;  // slots at the front whose buffers the caller has got
+  std::size_t filled_ = 0;      // slots that have a buffer, those at the front as if they had
   std::uint64_t usual_bytes_ = 0;
   std::array<mmsghdr, kMost> headers_{};
   std::array<iovec, kMost> vectors_{};

@@ -1,5 +1,6 @@
 #include "live/switchd/frame_pool.h"
 
+#include <cstdint>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -33,6 +34,12 @@ TEST(FramePool, ReusesTheLastOneFirst) {
   const FramePool::BufferId again = pool.take();
   EXPECT_EQ(again, second);
   EXPECT_EQ(pool.data(again), block);
+}
+
+TEST(FramePool, BlocksBeginWithAPage) {
+  FramePool pool;
+  for (int i = 0; i < 50; ++i)
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool.data(pool.take())) % 4096, 0u);
 }
 
 TEST(FramePool, ShrinkingKeepsTheBytesAndFreesTheBlock) {

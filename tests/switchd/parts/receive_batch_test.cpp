@@ -132,6 +132,20 @@ TEST_F(ReceiveBatchTest, DescriptorsAreNotReceived) {
   EXPECT_EQ(after.get(), before.get() + 1) << "no descriptor has come between";
 }
 
+// The one that is in the processor's cache.
+TEST_F(ReceiveBatchTest, ReceivesIntoTheBufferThatWasGivenBackLast) {
+  std::byte* last = nullptr;
+  for (int round = 0; round < 100; ++round) {
+    send(1000);
+    const ReceiveBatch::Received received = batch.receive(near.get());
+    ASSERT_EQ(received.messages.size(), 1u);
+    std::byte* const now = pool.data(received.messages[0].buffer);
+    EXPECT_TRUE(last == nullptr || now == last);
+    last = now;
+    pool.give_back(received.messages[0].buffer);
+  }
+}
+
 TEST_F(ReceiveBatchTest, KeepsNoBuffersBeyondABatch) {
   for (int round = 0; round < 50; ++round) {
     for (int i = 0; i < 5; ++i)
