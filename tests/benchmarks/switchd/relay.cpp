@@ -62,8 +62,8 @@ class Relay {
 
   live::UniqueFd epoll_;
   std::vector<live::UniqueFd> listeners_;
-  std::vector<live::UniqueFd> peers_;  // by port
-  std::array<std::byte, wire::kMaxFrameBytes> buffer_;
+  std::vector<live::UniqueFd> peers_;                                 // by port
+  alignas(4096) std::array<std::byte, wire::kMaxFrameBytes> buffer_;  // as the system copies fastest
 };
 
 }  // namespace
