@@ -24,9 +24,11 @@ function(cnuas_test_settings name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
 endfunction()
 
-# cnuas_test(NAME SOURCES file... LIBRARIES target...): one test program; every TEST in it is a CTest test of its own.
+# cnuas_test(NAME [THREADS] SOURCES file... LIBRARIES target...): one test program; every TEST in it is a CTest test of its
+# own. With THREADS it is one that ThreadSanitizer is worth its time for: it belongs to the target `threaded`, and its
+# tests have the label `threads`.
 function(cnuas_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "THREADS" "" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT TARGET cnuas_test_header)
     cnuas_test_header()
   endif()
@@ -34,8 +36,17 @@ function(cnuas_test name)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
   cnuas_test_settings(${name})
   target_precompile_headers(${name} REUSE_FROM cnuas_test_header)
+  set(labels)
+  if(arg_THREADS)
+    if(NOT TARGET threaded)
+      add_custom_target(threaded)
+    endif()
+    add_dependencies(threaded ${name})
+    set(labels LABELS threads)
+  endif()
   # rapidcheck draws its cases from this seed; a program started by hand, without the variable, draws new ones.
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 ENVIRONMENT "RC_PARAMS=seed=1")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+                       PROPERTIES TIMEOUT 600 ENVIRONMENT "RC_PARAMS=seed=1" ${labels})
 endfunction()
 
 # cnuas_fuzz_target(NAME SOURCES file... LIBRARIES target... [CORPUS folder...] [OPTIONS libFuzzer option...]): a program

@@ -161,15 +161,19 @@ exit "${{CTEST_STATUS:-0}}"''')
 
     # --- check
 
-    def test_check_adds_up_both_parts(self):
+    def test_check_adds_up_all_parts(self):
         self.junit(10, 0, 1)
         done = self.run_command("check", "-j", "3")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout.splitlines()[-1], "18 passed, 0 failed")
+        self.assertEqual(done.stdout.splitlines()[-1], "27 passed, 0 failed")
         self.assertEqual([call.split()[:3] for call in self.calls()],
                          [["cmake", "--preset", "release"], ["cmake", "--build", "build/release"],
                           ["ctest", "--test-dir", "build/release"], ["cmake", "--preset", "asan"],
-                          ["cmake", "--build", "build/asan"], ["ctest", "--test-dir", "build/asan"]])
+                          ["cmake", "--build", "build/asan"], ["ctest", "--test-dir", "build/asan"],
+                          ["cmake", "--preset", "tsan"], ["cmake", "--build", "build/tsan"],
+                          ["ctest", "--test-dir", "build/tsan"]])
+        self.assertIn("--target threaded", self.calls()[7])
+        self.assertIn("-L ^threads$", self.calls()[8])
         self.assertIn("-DCNUAS_WERROR=ON", self.calls()[0])
         self.assertIn("-j 3", self.calls()[1])
         self.assertIn("-j 3", self.calls()[2])
@@ -198,7 +202,7 @@ exit "${{CTEST_STATUS:-0}}"''')
         self.assertEqual(done.stdout.splitlines()[-1], "10 passed, 1 failed")
 
     def test_a_failed_build_is_a_failure_and_the_other_part_still_runs(self):
-        done = self.run_command("check", BROKEN="--build build/release")
+        done = self.run_command("check", "release", "asan", BROKEN="--build build/release")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stdout.splitlines()[-1], "10 passed, 1 failed")
 
