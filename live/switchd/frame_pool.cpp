@@ -24,6 +24,7 @@ std::byte* FramePool::take_block() {
   }
   std::byte* block = free_blocks_.back();
   free_blocks_.pop_back();
+  ++blocks_in_use_;
   return block;
 }
 
@@ -46,6 +47,7 @@ void FramePool::give_back(BufferId id) {
     buffer.own.reset();
   } else {
     free_blocks_.push_back(buffer.data);
+    --blocks_in_use_;
   }
   buffer.data = nullptr;
   free_ids_.push_back(id);
@@ -53,10 +55,11 @@ void FramePool::give_back(BufferId id) {
 
 void FramePool::shrink(BufferId id, std::size_t bytes) {
   Buffer& buffer = buffers_[id];
-  if (bytes > kMostMoved || buffer.own) return;
+  if (bytes > kMostMoved || buffer.own || blocks_in_use_ <= kBlocksAtHand) return;
   buffer.own = std::unique_ptr<std::byte[]>(new std::byte[bytes]);
   std::memcpy(buffer.own.get(), buffer.data, bytes);
   free_blocks_.push_back(buffer.data);
+  --blocks_in_use_;
   buffer.data = buffer.own.get();
 }
 
