@@ -3,7 +3,8 @@
     /usr/bin/python3 tests/docs/documents.py ROOT DOCUMENT PROGRAMS
 
 Commands stand in ```sh blocks and run one block after the other, in a folder that looks like the project's root after
-the set-up: the scenarios, and PROGRAMS as build/release/bin. Set-up commands themselves are left out.
+the set-up: the scenarios, the scripts of tests/equivalence, and PROGRAMS as build/release/bin. Set-up commands
+themselves are left out.
 
     command                      must exit with 0
     command  # exit status 3     must exit with 3
@@ -122,6 +123,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
         shutil.copytree(root / "scenarios", place / "scenarios", ignore=shutil.ignore_patterns("*.cpp", "*.h"))
+        for scripts in ("scripts", "fabrics"):
+            shutil.copytree(root / "tests" / "equivalence" / scripts, place / "tests" / "equivalence" / scripts)
         (place / "build" / "release").mkdir(parents=True)
         (place / "build" / "release" / "bin").symlink_to(programs)
         wrong += check_commands(text, place)
