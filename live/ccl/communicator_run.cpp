@@ -1,0 +1,285 @@
+// How a communicator carries out collectives.
+#include "live/ccl/communicator.h"
+#include "live/ccl/communicator_turn.h"
+#include "live/posix/clock.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+namespace cnuas::live::collectives {
+namespace {
+
+constexpr std::size_t kMostPlans = 16;
+constexpr std::size_t kMostScratchKept = 64 << 20;
+constexpr std::size_t kReceiveAtOnce = 256;
+constexpr std::int64_t kMicro = 1'000;
+constexpr std::int64_t kMilli = 1'000'000;
+// An abort is noticed, and a link that was full is tried again, within these.
+constexpr std::int64_t kLongestWaitNs = 10 * kMilli;
+constexpr std::int64_t kFirstRetryNs = 20 * kMicro;
+constexpr std::int64_t kLastRetryNs = kMilli;
+
+std::int64_t now_ns() {
+  return monotonic_now() / 1'000;
+}
+
+std::int64_t unix_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+ccl::EnvelopeKind kind_of(ccl::Collective collective) {
+  switch (collective) {
+    case ccl::Collective::all_reduce:
+      return ccl::EnvelopeKind::all_reduce;
+    case ccl::Collective::broadcast:
+      return ccl::EnvelopeKind::broadcast;
+    case ccl::Collective::all_gather:
+      return ccl::EnvelopeKind::all_gather;
+    case ccl::Collective::reduce_scatter:
+      return ccl::EnvelopeKind::reduce_scatter;
+    case ccl::Collective::all_to_all:
+      break;
+  }
+  return ccl::EnvelopeKind::all_to_all;
+}
+
+// A link is used between these, and frames go to the operation.
+class Running {
+ public:
+  Running(Link& link, Mailbox& mailbox, Operation& operation)
+      : link_(link), mailbox_(mailbox), use_(link), next_(operation.sequence() + 1) {
+    const std::lock_guard lock(link_.mutex());
+    mailbox_.set_consumer(&operation, operation.sequence());
+    operation.start();
+  }
+  ~Running() {
+    const std::lock_guard lock(link_.mutex());
+    mailbox_.set_consumer(nullptr, next_);
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  Link& link_;
+  Mailbox& mailbox_;
+  Link::Use use_;
+  std::uint32_t next_;
+};
+}  // namespace
+
+Failure Communicator::configure(const cnuasccl_config& config) {
+  const Turn turn(*this);
+  if (Failure busy = turn.check(); busy.failed()) return busy;
+  if (Failure wrong = apply(config, environment_, settings_); wrong.failed()) return wrong;
+  plans_.clear();
+  next_plan_ = 0;
+  recorder_.resize(settings_.flight_entries);
+  return {};
+}
+
+Failure Communicator::choice_of(const ccl::Problem& problem, ccl::DataType type, Choice& out,
+                                std::string* explanation) {
+  const Turn turn(*this);
+  if (Failure busy = turn.check(); busy.failed()) return busy;
+  if (explanation != nullptr) *explanation = explain(problem, type, settings_);
+  return plan(problem, type, out);
+}
+
+// The choice for a problem, made once and kept for the next time.
+Failure Communicator::plan(const ccl::Problem& problem, ccl::DataType type, Choice& out) {
+  for (const Planned& each : plans_) {
+    if (each.problem.collective != problem.collective || each.problem.count != problem.count ||
+        each.problem.root != problem.root || each.type != type)
+      continue;
+    out = each.choice;
+    return {};
+  }
+  if (Failure none = choose(problem, type, settings_, out); none.failed()) return none;
+  Call call;
+  call.type = type;
+  call.chunk_limit = settings_.chunk_limit;
+  if (Failure large = check_messages(*out.schedule, membership_.rank(), call); large.failed()) return large;
+  if (plans_.size() < kMostPlans) {
+    plans_.push_back(Planned{problem, type, out});
+  } else {
+    plans_[next_plan_] = Planned{problem, type, out};
+    next_plan_ = (next_plan_ + 1) % kMostPlans;
+  }
+  return {};
+}
+
+std::byte* Communicator::scratch(std::size_t bytes) {
+  if (bytes > scratch_bytes_) {
+    scratch_.reset();
+    scratch_bytes_ = 0;
+    scratch_.reset(new std::byte[bytes]);
+    scratch_bytes_ = bytes;
+  }
+  return scratch_.get();
+}
+
+Failure Communicator::collective(const Request& request) {
+  const Turn turn(*this);
+  if (Failure busy = turn.check(); busy.failed()) return busy;
+  if (Failure not_ready = ready(); not_ready.failed()) return not_ready;
+  Choice choice;
+  if (Failure none = plan(request.problem, request.type, choice); none.failed()) return none;
+  Call call;
+  call.kind = kind_of(request.problem.collective);
+  call.type = request.type;
+  call.op = request.op;
+  FlightEntry entry;
+  entry.canonical = choice.canonical;
+  entry.in_place = request.in_place;
+  return run(*choice.schedule, call, Memory{request.send, request.recv, nullptr}, entry);
+}
+
+Failure Communicator::exchange(ccl::EnvelopeKind kind, const std::byte* own, std::byte* all,
+                               std::size_t bytes) {
+  const ccl::Problem problem{ccl::Collective::all_gather,
+                             ccl::Algorithm::recursive_doubling,
+                             membership_.size(),
+                             std::uint64_t{membership_.size()} * bytes,
+                             0,
+                             1};
+  const auto schedule = make_schedule(problem);
+  if (!schedule) return failure(CNUASCCL_TOO_LARGE, schedule.error().message);
+  Call call;
+  call.kind = kind;
+  return run(**schedule, call, Memory{own, all, nullptr}, FlightEntry{});
+}
+
+Failure Communicator::barrier() {
+  const Turn turn(*this);
+  if (Failure busy = turn.check(); busy.failed()) return busy;
+  if (Failure not_ready = ready(); not_ready.failed()) return not_ready;
+  std::vector<std::byte> all(membership_.size());
+  const std::byte own{0};
+  return exchange(ccl::EnvelopeKind::barrier, &own, all.data(), 1);
+}
+
+Failure Communicator::run(const ccl::Schedule& schedule, const Call& given, const Memory& buffers,
+                          FlightEntry entry) {
+  Call call = given;
+  call.sequence = sequence_;
+  call.chunk_limit = settings_.chunk_limit;
+  call.checksum = settings_.checksum;
+  ++collectives_;
+  entry.kind = call.kind;
+  entry.sequence = call.sequence;
+  entry.signature = signature_of(schedule.problem(), call);
+  entry.began_ns = unix_ns();
+  const std::int64_t began = now_ns();
+  recorder_.begin(entry);
+  const Mailbox::Counters before = counters();
+  Failure why;
+  try {
+    Memory memory = buffers;
+    memory.scratch = scratch(schedule.scratch_elements(membership_.rank()) * size_of(call.type));
+    Operation operation(schedule, membership_, call, memory, link_ ? &mailbox_ : nullptr, link_.get());
+    why = membership_.size() == 1 ? drive_alone(operation) : drive(operation);
+    if (why.failed()) entry.culprit = culprit(operation, why);
+  } catch (const std::bad_alloc&) {
+    why = failure(CNUASCCL_NO_MEMORY, "there is not enough memory for this collective");
+  }
+  if (why.failed()) {
+    tell_peers(why, entry.culprit);
+    poison(why);
+  }
+  ++sequence_;
+  if (scratch_bytes_ > kMostScratchKept) {
+    scratch_.reset();
+    scratch_bytes_ = 0;
+  }
+  entry.took_ns = now_ns() - began;
+  entry.status = why.status;
+  entry.text = why.text;
+  const Mailbox::Counters after = counters();
+  entry.frames_sent = after.frames_sent - before.frames_sent;
+  entry.frames_received = after.frames_received - before.frames_received;
+  recorder_.end(entry);
+  return why;
+}
+
+// On whose account a collective failed.
+Rank Communicator::culprit(const Operation& operation, const Failure& why) {
+  if (!link_) return kNoRank;
+  const std::lock_guard lock(link_->mutex());
+  return why.status == CNUASCCL_TIMEOUT ? operation.awaited() : mailbox_.culprit();
+}
+
+Failure Communicator::drive_alone(Operation& operation) {
+  operation.start();
+  if (operation.finished()) return {};
+  return failure(CNUASCCL_NOT_SUPPORTED, operation.describe_wait());
+}
+
+Failure Communicator::drive(Operation& operation) {
+  const Running running(*link_, mailbox_, operation);
+  std::uint64_t seen = operation.progress();
+  std::int64_t last = now_ns();
+  std::int64_t retry = kFirstRetryNs;
+  for (;;) {
+    std::int64_t pause = kLongestWaitNs;
+    {
+      const std::lock_guard lock(link_->mutex());
+      Failure why;
+      link_->receive(kReceiveAtOnce, why);
+      Failure sending;
+      if (!mailbox_.failure().failed()) operation.advance(sending);
+      if (!sending.failed()) mailbox_.send_credits(sending);
+      if (operation.finished()) return {};
+      if (mailbox_.failure().failed()) return mailbox_.failure();
+      if (why.failed() || sending.failed()) {
+        Failure& first = why.failed() ? why : sending;
+        first.text += "; " + operation.describe_wait();
+        return first;
+      }
+      if (abort_requested_) return failure(CNUASCCL_ABORTED, "aborted; " + operation.describe_wait());
+      const std::int64_t now = now_ns();
+      if (operation.progress() != seen) {
+        seen = operation.progress();
+        last = now;
+        retry = kFirstRetryNs;
+        continue;
+      }
+      if (now - last >= settings_.timeout_ns) return timed_out(operation, now - last);
+      // A frame that was refused, or that nobody claims, may well be the one that is waited for.
+      if (now - last >= settings_.timeout_ns / 2 && link_->suspicion(awaited_gpu(operation)).failed())
+        return timed_out(operation, now - last);
+      if (operation.link_is_full()) {
+        pause = retry;
+        retry = std::min(2 * retry, kLastRetryNs);
+      }
+      pause = std::min(pause, settings_.timeout_ns - (now - last));
+    }
+    if (Failure why = link_->wait(pause); why.failed()) {
+      // What came before the link failed may be all that was needed; the next round finds out.
+      const std::lock_guard lock(link_->mutex());
+      Failure sending;
+      operation.advance(sending);
+      if (operation.finished()) return {};
+      if (mailbox_.failure().failed()) return mailbox_.failure();
+      why.text += "; " + operation.describe_wait();
+      return why;
+    }
+  }
+}
+
+GpuId Communicator::awaited_gpu(const Operation& operation) const {
+  const Rank awaited = operation.awaited();
+  return awaited == kNoRank ? kNoGpu : membership_.gpu_of(awaited);
+}
+
+Failure Communicator::timed_out(const Operation& operation, std::int64_t waited_ns) const {
+  std::string text =
+      "nothing for " + std::to_string(waited_ns / kMilli) + " ms: " + operation.describe_wait();
+  Failure suspect = link_->suspicion(awaited_gpu(operation));
+  if (suspect.failed()) return failure(suspect.status, text + "; " + suspect.text);
+  return failure(CNUASCCL_TIMEOUT, std::move(text));
+}
+
+}  // namespace cnuas::live::collectives

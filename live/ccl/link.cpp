@@ -1,0 +1,207 @@
+#include "live/ccl/link.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include <poll.h>
+
+namespace cnuas::live::collectives {
+namespace {
+
+constexpr std::size_t kMostUnclaimed = 4096;
+constexpr std::size_t kMostUnclaimedBytes = 16 << 20;
+constexpr std::size_t kMostSuspicions = 32;
+constexpr std::size_t kMostNameBytes = 31;
+constexpr std::uint32_t kMostBurst = 64;
+
+std::string hex(std::uint32_t number) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "0x";
+  for (int shift = 28; shift >= 0; shift -= 4)
+    text += kDigits[number >> shift & 0xF];
+  return text;
+}
+
+cnuasccl_status_t status_of(ccl::EnvelopeError error) {
+  switch (error) {
+    case ccl::EnvelopeError::too_short:
+      return CNUASCCL_FRAME_TOO_SHORT;
+    case ccl::EnvelopeError::bad_version:
+      return CNUASCCL_BAD_VERSION;
+    default:
+      return CNUASCCL_BAD_MAGIC;
+  }
+}
+
+void sleep_for(std::int64_t nanoseconds) {
+  std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+}
+
+}  // namespace
+
+Link::Link(const cnuasccl_link_transport& transport, const cnuasccl_link_extension* extension,
+           const char* default_name)
+    : transport_(transport), name_(default_name), incoming_(kMaxFrameBytes + 1), outgoing_(kMaxFrameBytes) {
+  if (extension != nullptr)
+    std::memcpy(&extension_, extension, std::min(extension->struct_bytes, sizeof extension_));
+  if (extension_.name != nullptr)
+    name_ = std::string(extension_.name, strnlen(extension_.name, kMostNameBytes));
+  burst_ = std::clamp<std::uint32_t>(extension_.frames_per_receiver, 1, kMostBurst);
+  if (extension_.descriptor != nullptr) descriptor_ = extension_.descriptor(transport_.context);
+}
+
+bool Link::available() {
+  return extension_.available == nullptr || extension_.available(transport_.context) != 0;
+}
+
+Failure Link::check_gpu(GpuId gpu) {
+  std::uint16_t local = 0;
+  const cnuasccl_status_t status = transport_.local_gpu(&local, transport_.context);
+  if (number_of(status) != CNUASCCL_OK) return transport_failed("its GPU", status);
+  if (GpuId{local} == gpu) return {};
+  return failure(CNUASCCL_WRONG_GPU, "the link '" + name_ + "' is that of GPU " + to_string(GpuId{local}) +
+                                         ", and this rank is GPU " + to_string(gpu));
+}
+
+Failure Link::transport_failed(const char* what, cnuasccl_status_t status) const {
+  return failure(CNUASCCL_LINK_FAILED, "the link '" + name_ + "' failed: " + what + " returned " +
+                                           status_name(number_of(status)) + " (" +
+                                           std::to_string(number_of(status)) + ")");
+}
+
+Recipient* Link::recipient_of(std::uint32_t communicator) const {
+  for (Recipient* each : recipients_)
+    if (each->communicator() == communicator) return each;
+  return nullptr;
+}
+
+bool Link::attach(Recipient& recipient) {
+  const std::uint32_t communicator = recipient.communicator();
+  if (recipient_of(communicator) != nullptr) return false;
+  recipients_.push_back(&recipient);
+  std::deque<Unclaimed> kept;
+  kept.swap(unclaimed_);
+  unclaimed_bytes_ = 0;
+  for (Unclaimed& each : kept) {
+    if (each.communicator != communicator) {
+      unclaimed_bytes_ += each.payload.size();
+      unclaimed_.push_back(std::move(each));
+    } else if (const auto envelope = ccl::decode_envelope(each.payload)) {
+      recipient.deliver(each.source, *envelope, each.payload);
+    }
+  }
+  return true;
+}
+
+void Link::detach(Recipient& recipient) {
+  recipients_.erase(std::remove(recipients_.begin(), recipients_.end(), &recipient), recipients_.end());
+}
+
+Link::Sent Link::send(GpuId to, std::span<const std::byte> head, std::span<const std::byte> body,
+                      Failure& why) {
+  cnuasccl_status_t status = CNUASCCL_OK;
+  if (extension_.send_pieces != nullptr) {
+    status = extension_.send_pieces(to.value, head.data(), head.size(), body.data(), body.size(),
+                                    transport_.context);
+  } else {
+    std::memcpy(outgoing_.data(), head.data(), head.size());
+    if (!body.empty()) std::memcpy(outgoing_.data() + head.size(), body.data(), body.size());
+    status = transport_.send(to.value, outgoing_.data(), head.size() + body.size(), transport_.context);
+  }
+  if (number_of(status) == CNUASCCL_OK) return Sent::done;
+  if (number_of(status) == CNUASCCL_AGAIN) return Sent::again;
+  why = transport_failed("sending", status);
+  return Sent::failed;
+}
+
+Link::Sent Link::take(std::int64_t timeout_ns, Failure& why) {
+  std::uint16_t source = 0;
+  std::size_t bytes = 0;
+  const cnuasccl_status_t status =
+      timeout_ns > 0 && extension_.recv_wait != nullptr
+          ? extension_.recv_wait(&source, incoming_.data(), incoming_.size(), &bytes, timeout_ns,
+                                 transport_.context)
+          : transport_.recv(&source, incoming_.data(), incoming_.size(), &bytes, transport_.context);
+  if (number_of(status) == CNUASCCL_AGAIN) return Sent::again;
+  if (number_of(status) != CNUASCCL_OK) {
+    why = transport_failed("receiving", status);
+    return Sent::failed;
+  }
+  dispatch(GpuId{source}, bytes);
+  return Sent::done;
+}
+
+std::size_t Link::receive(std::size_t most, Failure& why) {
+  std::size_t taken = 0;
+  while (taken < most && take(0, why) == Sent::done)
+    ++taken;
+  return taken;
+}
+
+Failure Link::wait(std::int64_t timeout_ns) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr std::int64_t kOthersNs = 50'000;
+  if (users_ > 1 || (descriptor_ < 0 && extension_.recv_wait == nullptr)) {
+    sleep_for(std::min(timeout_ns, kOthersNs));
+    return {};
+  }
+  if (descriptor_ >= 0) {
+    pollfd entry{descriptor_, POLLIN, 0};
+    const timespec limit{timeout_ns / kSecond, timeout_ns % kSecond};
+    if (ppoll(&entry, 1, &limit, nullptr) > 0 && (entry.revents & POLLIN) == 0)
+      sleep_for(std::min(timeout_ns, kOthersNs));  // an error that receiving will show
+    return {};
+  }
+  const std::lock_guard lock(mutex_);
+  Failure why;
+  take(timeout_ns, why);
+  return why;
+}
+
+void Link::dispatch(GpuId source, std::size_t bytes) {
+  const std::string from = "a frame from GPU " + to_string(source) + " on the link '" + name_ + "' ";
+  if (bytes > kMaxFrameBytes)
+    return stray(source, failure(CNUASCCL_FRAME_TOO_LONG, from + "has " + std::to_string(bytes) +
+                                                              " bytes, more than an envelope and 60 KiB"));
+  const std::span<const std::byte> payload(incoming_.data(), bytes);
+  const auto envelope = ccl::decode_envelope(payload);
+  if (!envelope)
+    return stray(source, failure(status_of(envelope.error()), from + "is none of a collective: " +
+                                                                  std::string(ccl::name(envelope.error()))));
+  if (Recipient* recipient = recipient_of(envelope->communicator))
+    return recipient->deliver(source, *envelope, payload);
+  const auto kind = static_cast<ccl::EnvelopeKind>(envelope->kind);
+  // What a communicator that is gone was still to be told.
+  if (kind == ccl::EnvelopeKind::credit || kind == ccl::EnvelopeKind::abort) return;
+  keep_unclaimed(source, envelope->communicator, payload);
+}
+
+void Link::stray(GpuId source, Failure why) {
+  if (recipients_.size() == 1) recipients_[0]->deliver_stray(source, why);
+  if (suspicions_.size() == kMostSuspicions) suspicions_.pop_front();
+  suspicions_.push_back(Suspicion{source, std::move(why)});
+}
+
+void Link::keep_unclaimed(GpuId source, std::uint32_t communicator, std::span<const std::byte> payload) {
+  unclaimed_.push_back(Unclaimed{communicator, source, {payload.begin(), payload.end()}});
+  unclaimed_bytes_ += payload.size();
+  while (unclaimed_.size() > kMostUnclaimed || unclaimed_bytes_ > kMostUnclaimedBytes) {
+    unclaimed_bytes_ -= unclaimed_.front().payload.size();
+    unclaimed_.pop_front();
+  }
+}
+
+Failure Link::suspicion(GpuId source) const {
+  for (const Suspicion& each : suspicions_)
+    if (each.source == source) return each.why;
+  for (const Unclaimed& each : unclaimed_)
+    if (each.source == source)
+      return failure(CNUASCCL_WRONG_COMM, "a frame from GPU " + to_string(source) + " is for communicator " +
+                                              hex(each.communicator) + ", which is not here");
+  return {};
+}
+
+}  // namespace cnuas::live::collectives
