@@ -162,6 +162,7 @@ void cnuaslink_options_init(cnuaslink_options* options) {
   options->combine_bytes = 4096;
   options->receive_bytes = std::size_t{16} << 20;
   options->receive_bytes_per_source = std::size_t{8} << 20;
+  options->receive_batch = ReceiveBatch::kSlots;
   options->max_doorbells = 1024;
   options->keepalive_ns = 1'000'000'000;
   options->connect_timeout_ns = 2'000'000'000;

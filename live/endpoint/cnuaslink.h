@@ -107,9 +107,10 @@ struct cnuaslink_options {
   size_t combine_bytes; /* puts of up to so many bytes are combined: 4096; 0: none is */
 
   /* Messages that have been read and not taken: when they reach a limit, the policy holds. A message counts
-   * with its memory and some 100 bytes; a limit is exceeded by what one call to the kernel brings, 1 MiB. */
+   * with its memory and some 100 bytes; a limit is exceeded by what one call to the kernel brings. */
   size_t receive_bytes;            /* of all sources: 16 MiB */
   size_t receive_bytes_per_source; /* 8 MiB */
+  unsigned receive_batch;          /* packets that one call to the kernel brings, at most: 16; 1 to 16 */
   unsigned receive_policy;         /* of enum cnuaslink_receive_policy; CNUASLINK_RECEIVE_STOPS */
   uint32_t max_doorbells;          /* that wait to be taken: 1024; one more is dropped, and counted */
 

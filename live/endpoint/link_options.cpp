@@ -1,5 +1,7 @@
 #include "live/endpoint/link_options.h"
 
+#include "live/endpoint/receive_batch.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -47,6 +49,8 @@ Failure check_numbers(const cnuaslink_options& given) {
   if (given.send_buffer_bytes <= 0) return invalid("send_buffer_bytes is not above 0");
   if (given.receive_bytes == 0 || given.receive_bytes_per_source == 0)
     return invalid("receive_bytes and receive_bytes_per_source are above 0");
+  if (given.receive_batch == 0 || given.receive_batch > ReceiveBatch::kSlots)
+    return invalid("receive_batch is not from 1 to 16");
   if (given.max_doorbells == 0 || given.max_doorbells > kMostDoorbells)
     return invalid("max_doorbells is not from 1 to 1048576");
   for (const std::int64_t time : {given.keepalive_ns, given.connect_timeout_ns, given.management_timeout_ns})
@@ -79,6 +83,7 @@ Failure check(const cnuaslink_options& given, LinkOptions& out) {
   out.send_buffer_bytes = options.send_buffer_bytes;
   out.frame_bytes = options.frame_bytes;
   out.combine_bytes = options.combine_bytes;
+  out.receive_batch = options.receive_batch;
   out.inbox = {options.receive_bytes, options.receive_bytes_per_source,
                options.receive_policy == CNUASLINK_RECEIVE_DROPS, options.max_doorbells};
   out.keepalive_ps = options.keepalive_ns * kNanosecond;

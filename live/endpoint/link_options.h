@@ -24,6 +24,7 @@ struct LinkOptions {
   int send_buffer_bytes = 0;
   std::size_t frame_bytes = 0;
   std::size_t combine_bytes = 0;
+  std::size_t receive_batch = 0;
   InboxLimits inbox;
   Picoseconds keepalive_ps = 0;
   Picoseconds connect_timeout_ps = 0;

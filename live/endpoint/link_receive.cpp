@@ -31,9 +31,9 @@ void Link::read() {
 
 // False: there is no more just now.
 bool Link::read_batch() {
-  int packets = batch_.receive(connection_.fd());
+  int packets = batch_.receive(connection_.fd(), options_.receive_batch);
   // A switch that closes with frames unread causes this once, before what it has sent can be read.
-  if (packets == -ECONNRESET) packets = batch_.receive(connection_.fd());
+  if (packets == -ECONNRESET) packets = batch_.receive(connection_.fd(), options_.receive_batch);
   if (packets == -EAGAIN) return false;
   if (packets < 0) {
     went_down({CNUASLINK_NOT_CONNECTED, -packets, options_.socket_path + ": " + reason_of(-packets)});
@@ -54,7 +54,7 @@ bool Link::read_batch() {
     went_down(refusal_);
     return false;
   }
-  return received == ReceiveBatch::kSlots;
+  return received == options_.receive_batch;
 }
 
 void Link::take_packet(std::size_t slot) {

@@ -22,7 +22,7 @@ struct Operation {
   enum class Kind { get, atomic, flush };
   Kind kind = Kind::get;
   GpuId peer;
-  std::span<std::byte> into{};     // get: what has not arrived yet goes here
+  std::span<std::byte> into{};   // get: what has not arrived yet goes here
   std::uint32_t arrived = 0;     // get
   std::uint64_t put_frames = 0;  // flush: sent before it
   Completion* completion = nullptr;

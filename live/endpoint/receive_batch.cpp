@@ -16,9 +16,10 @@ bool ReceiveBatch::allocate() {
   return true;
 }
 
-int ReceiveBatch::receive(int socket) {
+int ReceiveBatch::receive(int socket, std::size_t most) {
   for (;;) {
-    const int packets = ::recvmmsg(socket, headers_.data(), kSlots, MSG_DONTWAIT, nullptr);
+    const int packets =
+        ::recvmmsg(socket, headers_.data(), static_cast<unsigned>(most), MSG_DONTWAIT, nullptr);
     if (packets >= 0) return packets;
     if (errno != EINTR) return -errno;
   }

@@ -19,8 +19,8 @@ class ReceiveBatch {
   // False when there is no memory.
   bool allocate();
 
-  // Packets read into slots 0 to n-1, or -errno; never waits.
-  int receive(int socket);
+  // Packets read into slots 0 to n-1, at most `most`, or -errno; never waits. Precondition: most <= kSlots.
+  int receive(int socket, std::size_t most = kSlots);
 
   std::span<const std::byte> packet(std::size_t slot) const {
     return {memory_[slot].get() + kFrameAt, headers_[slot].msg_len};

@@ -170,6 +170,8 @@ TEST_F(Connecting, OptionsAreChecked) {
   invalid([](cnuaslink_options& o) { o.frame_bytes = 65'537; }, "frame_bytes");
   invalid([](cnuaslink_options& o) { o.send_buffer_bytes = 0; }, "send_buffer_bytes");
   invalid([](cnuaslink_options& o) { o.receive_bytes = 0; }, "receive_bytes");
+  invalid([](cnuaslink_options& o) { o.receive_batch = 0; }, "receive_batch");
+  invalid([](cnuaslink_options& o) { o.receive_batch = 17; }, "receive_batch");
   invalid([](cnuaslink_options& o) { o.max_doorbells = 0; }, "max_doorbells");
   invalid([](cnuaslink_options& o) { o.keepalive_ns = -1; }, "time");
   invalid([](cnuaslink_options& o) { o.byte_order = 2; }, "byte_order");

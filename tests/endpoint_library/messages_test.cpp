@@ -275,6 +275,23 @@ TEST_F(Limits, AtTheLimitReadingStopsAndNothingIsLost) {
   EXPECT_EQ(counters(b).messages_dropped, 0u);
 }
 
+TEST_F(Limits, OneMessageAtATimeWhenToldTo) {
+  cnuaslink_options given = options(1);
+  given.receive_batch = 1;
+  given.receive_bytes = 1;
+  const LinkHandle a = open(0);
+  const LinkHandle b = open(given);
+  for (int i = 0; i < 100; ++i)
+    ASSERT_EQ(send(a, gpu(1), std::to_string(i)), CNUASLINK_OK);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    while (state(b).held_messages == 0)
+      cnuaslink_progress(b.get());
+    cnuaslink_progress(b.get());
+    ASSERT_EQ(counters(b).messages_received, i + 1);
+    ASSERT_EQ(receive(b, CNUASLINK_ANY, 0).text, std::to_string(i));
+  }
+}
+
 TEST_F(Limits, OneSourceMayNotTakeAllTheRoom) {
   cnuaslink_options given = options(2);
   given.receive_bytes_per_source = 100'000;
