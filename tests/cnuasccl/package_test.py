@@ -1,0 +1,77 @@
+"""Installs libcnuasccl and uses it as others would: from C and C++, through CMake and pkg-config; checks its symbols.
+
+    /usr/bin/python3 tests/cnuasccl/package_test.py SOURCE BUILD LIBRARY
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE, BUILD, LIBRARY = (pathlib.Path(each).resolve() for each in sys.argv[1:4])
+
+
+def run(*command, **options):
+    return subprocess.run([str(each) for each in command], check=True, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=300, **options).stdout
+
+
+class PackageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="cnuasccl-"))
+        cls.prefix = cls.folder / "moved"
+        run("cmake", "--install", BUILD, "--component", "cnuasccl", "--prefix", cls.folder / "prefix")
+        (cls.folder / "prefix").rename(cls.prefix)  # nothing in it may know where it was
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def library_folder(self):
+        return next(self.prefix.rglob("libcnuasccl.so")).parent
+
+    def test_cmake_consumers_in_c_and_cpp(self):
+        build = self.folder / "consumer"
+        run("cmake", "-S", SOURCE / "tests/cnuasccl/consumer", "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run("cmake", "--build", build)
+        self.assertIn("2 allgathers", run(build / "consumer_c"))
+        run(build / "consumer_cpp")
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "pkg-config is not installed")
+    def test_pkg_config(self):
+        environment = dict(os.environ, PKG_CONFIG_PATH=str(self.library_folder() / "pkgconfig"))
+        flags = run("pkg-config", "--cflags", "--libs", "cnuasccl", env=environment).split()
+        program = self.folder / "consumer_pc"
+        run("cc", "-std=c11", SOURCE / "tests/cnuasccl/consumer/consumer.c", "-o", program, *flags,
+            f"-Wl,-rpath,{self.library_folder()}")
+        self.assertIn("2 allgathers", run(program))
+
+    def test_exports_what_the_header_declares_and_nothing_else(self):
+        header = (SOURCE / "live/ccl/cnuasccl.h").read_text()
+        declared = set(re.findall(r"^CNUASCCL_API\s[^(]*?\b(cnuasccl_\w+)\(", header, re.MULTILINE))
+        self.assertGreater(len(declared), 30)
+        exported, versions = set(), set()
+        for line in run("nm", "--dynamic", "--defined-only", LIBRARY).splitlines():
+            _, kind, symbol = line.split()
+            if kind == "A":
+                continue  # the version itself
+            name, _, version = symbol.partition("@@")
+            exported.add(name)
+            versions.add(version)
+        self.assertEqual(exported, declared)
+        self.assertEqual(versions, {"CNUASCCL_0.1"})
+
+    def test_has_a_soname_and_its_links(self):
+        dynamic = run("readelf", "--dynamic", LIBRARY)
+        self.assertRegex(dynamic, r"SONAME.*\[libcnuasccl\.so\.0\]")
+        names = {path.name for path in self.library_folder().glob("libcnuasccl.so*")}
+        self.assertEqual(names, {"libcnuasccl.so", "libcnuasccl.so.0", "libcnuasccl.so.0.1.0"})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
