@@ -1,6 +1,7 @@
 #include "tests/benchmarks/switchd/measure.h"
 
 #include "live/posix/os_error.h"
+#include "tests/benchmarks/switchd/processors.h"
 #include "tests/benchmarks/switchd/traffic.h"
 #include "tests/posix/temporary_directory.h"
 #include "tests/switchd/child_process.h"
@@ -12,7 +13,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <ctime>
 #include <thread>
 #include <vector>
 
@@ -36,14 +36,6 @@ constexpr Pace kNeighbourPace{8, 1000};
 
 void sleep_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
-// Of a whole process, in seconds.
-double cpu_time_of(pid_t pid) {
-  clockid_t clock{};
-  timespec time{};
-  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 bool readable(int fd, milliseconds wait) {
@@ -144,6 +136,8 @@ class RunningFlow {
   std::uint64_t sent() const { return flow_->sent; }
   std::uint64_t received() const { return flow_->received; }
   std::uint64_t wrong_length() const { return flow_->wrong_length; }
+  // Of both processes, in seconds.
+  double cpu() const { return cpu_seconds(sender_.pid()) + cpu_seconds(receiver_.pid()); }
   std::uint64_t lost() const { return sent() > received() ? sent() - received() : 0; }
 
  private:
@@ -155,17 +149,21 @@ class RunningFlow {
 struct Rate {
   double frames_per_s = 0;
   double cpu_us_per_frame = 0;
+  double others = 0;
 };
 
-Rate rate_over(const RunningFlow& flow, pid_t pid, double seconds) {
+Rate rate_over(const RunningFlow& flow, pid_t subject, double seconds) {
   const std::uint64_t received = flow.received();
-  const double cpu = cpu_time_of(pid);
+  const double all_cpu = busy_seconds();
+  const double subject_cpu = cpu_seconds(subject);
+  const double ends_cpu = flow.cpu();
   const auto begin = Clock::now();
   sleep_for(seconds);
   const auto frames = static_cast<double>(flow.received() - received);
-  const double used = cpu_time_of(pid) - cpu;
+  const double used = cpu_seconds(subject) - subject_cpu;
   const double took = std::chrono::duration<double>(Clock::now() - begin).count();
-  return {frames / took, frames > 0 ? used / frames * 1e6 : 0};
+  const double others = busy_seconds() - all_cpu - used - (flow.cpu() - ends_cpu);
+  return {frames / took, frames > 0 ? used / frames * 1e6 : 0, std::max(0.0, others / took)};
 }
 
 double percentile_us(const std::vector<std::uint32_t>& sorted, std::size_t percent) {
@@ -197,8 +195,9 @@ Result<Throughput> measure_throughput(const StartSubject& start, std::size_t fra
   const Result<std::uint64_t> drops_after = drops_of(**subject);
   if (!drops_after) return tl::unexpected(drops_after.error());
   const std::uint64_t counted = *drops_after - *drops_before;
-  return Throughput{rate.frames_per_s, rate.cpu_us_per_frame, flow.sent(), flow.lost(),
-                    flow.lost() > counted ? flow.lost() - counted : counted - flow.lost()};
+  return Throughput{rate.frames_per_s, rate.cpu_us_per_frame,
+                    rate.others,       flow.sent(),
+                    flow.lost(),       flow.lost() > counted ? flow.lost() - counted : counted - flow.lost()};
 }
 
 Result<RoundTrip> measure_round_trip(const StartSubject& start, std::size_t frame_bytes, double seconds) {

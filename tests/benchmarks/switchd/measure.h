@@ -17,6 +17,7 @@ using StartSubject = std::function<Result<std::unique_ptr<Subject>>(const std::s
 struct Throughput {
   double frames_per_s = 0;
   double cpu_us_per_frame = 0;  // of the subject's process, user and system
+  double others = 0;            // processors that everything else on the machine took meanwhile
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;         // of those, not received
   std::uint64_t unaccounted = 0;  // of those, not in the counters of a switch daemon either

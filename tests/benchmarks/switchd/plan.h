@@ -10,7 +10,9 @@ namespace cnuas::benchmark {
 struct Plan {
   std::vector<std::size_t> sizes{64, 1500, 4096, 9216, 61440};  // of whole frames, in bytes
   unsigned rounds = 7;
-  double seconds = 0.4;  // of each measurement
+  double seconds = 0.4;   // of each measurement
+  double patience_s = 2;  // how long each measurement waits for a quiet machine
+  std::string scheduling = "normal";
   std::string daemon;
   std::string vde_switch;  // empty: not to be measured
 };
@@ -28,5 +30,7 @@ inline constexpr double kStalledNeighbourBar = 0.9;  // against a neighbour that
 
 // Rounds that differ by more than this, in parts of their median, are warned of.
 inline constexpr double kWideSpread = 0.25;
+// So is other work on the machine, in processors.
+inline constexpr double kMuchOtherWork = 0.2;
 
 }  // namespace cnuas::benchmark

@@ -1,9 +1,11 @@
 #include "tests/benchmarks/switchd/report.h"
 
 #include "tests/benchmarks/switchd/measure.h"
+#include "tests/benchmarks/switchd/processors.h"
 #include "tests/benchmarks/switchd/statistics.h"
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -33,6 +35,7 @@ struct ThroughputRounds {
   StartSubject start;
   Rounds frames_per_s;
   Rounds cpu_us_per_frame;
+  Rounds others;
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;
   std::uint64_t unaccounted = 0;
@@ -115,9 +118,11 @@ std::string of_bytes(std::size_t bytes) {
 
 // Calls `measure` with each of `subjects` once a round, beginning with another one each time.
 template <class Subjects, class Measure>
-Result<void> interleave(unsigned rounds, Subjects& subjects, Measure measure) {
-  for (unsigned round = 0; round < rounds; ++round) {
+Result<void> interleave(const Plan& plan, Subjects& subjects, Measure measure) {
+  const auto patience = std::chrono::milliseconds(static_cast<std::int64_t>(plan.patience_s * 1000));
+  for (unsigned round = 0; round < plan.rounds; ++round) {
     for (std::size_t i = 0; i < subjects.size(); ++i) {
+      wait_until_quiet(patience);
       if (Result<void> done = measure(subjects[(i + round) % subjects.size()]); !done) return done;
     }
   }
@@ -126,15 +131,16 @@ Result<void> interleave(unsigned rounds, Subjects& subjects, Measure measure) {
 
 Result<void> Report::throughput(std::size_t bytes) {
   const std::string at = "throughput at " + of_bytes(bytes);
-  std::vector<ThroughputRounds> subjects{{"relay", relay(), {}, {}, 0, 0, 0},
-                                         {"daemon", daemon(), {}, {}, 0, 0, 0}};
+  std::vector<ThroughputRounds> subjects{{"relay", relay(), {}, {}, {}, 0, 0, 0},
+                                         {"daemon", daemon(), {}, {}, {}, 0, 0, 0}};
   if (!plan_.vde_switch.empty() && bytes <= kLongestEthernet)
-    subjects.push_back({"vde_switch", vde_switch(), {}, {}, 0, 0, 0});
-  const auto measured = interleave(plan_.rounds, subjects, [&](ThroughputRounds& subject) -> Result<void> {
+    subjects.push_back({"vde_switch", vde_switch(), {}, {}, {}, 0, 0, 0});
+  const auto measured = interleave(plan_, subjects, [&](ThroughputRounds& subject) -> Result<void> {
     const Result<Throughput> one = measure_throughput(subject.start, bytes, plan_.seconds);
     if (!one) return tl::unexpected(one.error());
     subject.frames_per_s.push_back(one->frames_per_s);
     subject.cpu_us_per_frame.push_back(one->cpu_us_per_frame);
+    subject.others.push_back(one->others);
     subject.sent += one->sent;
     subject.lost += one->lost;
     subject.unaccounted += one->unaccounted;
@@ -149,9 +155,15 @@ Result<void> Report::throughput(std::size_t bytes) {
                            {"megabytes_per_s", frames_per_s * static_cast<double>(bytes) / 1e6},
                            {"spread", spread(subject.frames_per_s)},
                            {"cpu_us_per_frame", median(subject.cpu_us_per_frame)},
+                           {"others", median(subject.others)},
                            {"sent", subject.sent},
                            {"lost", subject.lost}};
     warn_of_spread(at + ", " + subject.name, subject.frames_per_s);
+    if (median(subject.others) > kMuchOtherWork) {
+      warnings_.push_back(at + ", " + subject.name + ": other processes took " +
+                          std::to_string(static_cast<int>(median(subject.others) * 100)) +
+                          " % of a processor");
+    }
   }
   const ThroughputRounds& ours = subjects[1];
   entry["daemon"]["unaccounted"] = ours.unaccounted;
@@ -169,7 +181,7 @@ Result<void> Report::throughput(std::size_t bytes) {
 Result<void> Report::round_trip(std::size_t bytes) {
   const std::string at = "round trip at " + of_bytes(bytes);
   std::vector<RoundTripRounds> subjects{{"relay", relay(), {}, {}, 0, 0}, {"daemon", daemon(), {}, {}, 0, 0}};
-  const auto measured = interleave(plan_.rounds, subjects, [&](RoundTripRounds& subject) -> Result<void> {
+  const auto measured = interleave(plan_, subjects, [&](RoundTripRounds& subject) -> Result<void> {
     const Result<RoundTrip> one = measure_round_trip(subject.start, bytes, plan_.seconds);
     if (!one) return tl::unexpected(one.error());
     subject.p50_us.push_back(one->p50_us);
@@ -202,7 +214,7 @@ Result<void> Report::stalled_neighbour(std::size_t bytes) {
   std::array<BesideNeighbour, 2> sums;
   std::array<std::size_t, 2> both{0, 1};
   std::uint64_t unaccounted = 0;
-  const auto measured = interleave(plan_.rounds, both, [&](std::size_t stalls) -> Result<void> {
+  const auto measured = interleave(plan_, both, [&](std::size_t stalls) -> Result<void> {
     const Result<BesideNeighbour> one = measure_beside_neighbour(daemon(), bytes, plan_.seconds, stalls == 1);
     if (!one) return tl::unexpected(one.error());
     frames_per_s[stalls].push_back(one->frames_per_s);
@@ -250,6 +262,8 @@ Result<Json> Report::make() {
               {"machine", machine()},
               {"rounds", plan_.rounds},
               {"seconds", plan_.seconds},
+              {"patience_s", plan_.patience_s},
+              {"scheduling", plan_.scheduling},
               {"throughput", throughput_},
               {"round_trip", round_trip_},
               {"stalled_reader", stalled_},
