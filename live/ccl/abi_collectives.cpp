@@ -113,13 +113,6 @@ cnuasccl_status_t call(cnuasccl_comm_t comm, const Given& given) noexcept {
   return guarded_on(comm, [&](Communicator& communicator) {
     Communicator::Request request;
     if (Failure wrong = to_request(given, communicator.membership(), request); wrong.failed()) return wrong;
-    if (given.collective != ccl::Collective::all_to_all || !request.in_place)
-      return communicator.collective(request);
-    // Its schedules write to blocks whose own contents are still to be sent.
-    const std::size_t bytes = request.problem.count * size_of(request.type);
-    const std::unique_ptr<std::byte[]> copy(new std::byte[bytes]);
-    std::memcpy(copy.get(), request.send, bytes);
-    request.send = copy.get();
     return communicator.collective(request);
   });
 }

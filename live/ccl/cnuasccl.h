@@ -318,7 +318,7 @@ typedef enum cnuasccl_op {
  * With one rank, the send buffer is copied to the receive buffer, with or without a link.
  *
  * Statuses: INVALID_ARGUMENT, BUSY, NOT_SUPPORTED, NOT_CANONICAL and TOO_LARGE are found before anything is
- * sent, and poison nothing. All others do. */
+ * sent, and poison nothing. All others do; NO_MEMORY may (cnuasccl_comm_status() tells). */
 
 /* recv[i] = send[i] of all ranks, folded. In place: send == recv. `count` elements each. */
 CNUASCCL_API cnuasccl_status_t cnuasccl_all_reduce(cnuasccl_comm_t comm, const void* send, void* recv,

@@ -60,6 +60,13 @@ class Communicator {
 
  private:
   class Turn;  // holds the communicator for one call
+  // How long an operation has been waiting.
+  struct Patience {
+    std::uint64_t seen = 0;  // of its progress
+    std::int64_t last_ns = 0;
+    std::int64_t retry_ns = 0;     // pause while the link takes no more
+    std::uint64_t suspicious = 0;  // frames of the link before it began
+  };
   struct Planned {
     ccl::Problem problem;
     ccl::DataType type = ccl::DataType::uint8;
@@ -75,6 +82,8 @@ class Communicator {
   Failure run(const ccl::Schedule& schedule, const Call& call, const Memory& memory, FlightEntry entry);
   Failure drive(Operation& operation);
   Failure drive_alone(Operation& operation);
+  Failure round(Operation& operation, Failure broken, bool& done);
+  Failure wait_for(const Operation& operation, Patience& patience, std::int64_t& pause_ns) const;
   GpuId awaited_gpu(const Operation& operation) const;
   Failure timed_out(const Operation& operation, std::int64_t waited_ns) const;
   Rank culprit(const Operation& operation, const Failure& why);

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <memory>
 #include <new>
+#include <thread>
 #include <utility>
 
 namespace cnuas::live::collectives {
@@ -50,23 +53,25 @@ ccl::EnvelopeKind kind_of(ccl::Collective collective) {
 class Running {
  public:
   Running(Link& link, Mailbox& mailbox, Operation& operation)
-      : link_(link), mailbox_(mailbox), use_(link), next_(operation.sequence() + 1) {
-    const std::lock_guard lock(link_.mutex());
-    mailbox_.set_consumer(&operation, operation.sequence());
-    operation.start();
-  }
+      : link_(link), mailbox_(mailbox), operation_(operation), use_(link) {}
   ~Running() {
     const std::lock_guard lock(link_.mutex());
-    mailbox_.set_consumer(nullptr, next_);
+    mailbox_.set_consumer(nullptr, operation_.sequence() + 1);
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
+  void begin() {
+    const std::lock_guard lock(link_.mutex());
+    operation_.start();
+    mailbox_.set_consumer(&operation_, operation_.sequence());
+  }
+
  private:
   Link& link_;
   Mailbox& mailbox_;
+  Operation& operation_;
   Link::Use use_;
-  std::uint32_t next_;
 };
 }  // namespace
 
@@ -178,6 +183,14 @@ Failure Communicator::run(const ccl::Schedule& schedule, const Call& given, cons
   Failure why;
   try {
     Memory memory = buffers;
+    std::unique_ptr<std::byte[]> copy;
+    if (call.kind == ccl::EnvelopeKind::all_to_all && entry.in_place) {
+      // Its schedules write to blocks whose own contents are still to be sent.
+      const std::size_t bytes = schedule.problem().count * size_of(call.type);
+      copy.reset(new std::byte[bytes]);
+      std::memcpy(copy.get(), buffers.input, bytes);
+      memory.input = copy.get();
+    }
     memory.scratch = scratch(schedule.scratch_elements(membership_.rank()) * size_of(call.type));
     Operation operation(schedule, membership_, call, memory, link_ ? &mailbox_ : nullptr, link_.get());
     why = membership_.size() == 1 ? drive_alone(operation) : drive(operation);
@@ -218,55 +231,75 @@ Failure Communicator::drive_alone(Operation& operation) {
 }
 
 Failure Communicator::drive(Operation& operation) {
-  const Running running(*link_, mailbox_, operation);
-  std::uint64_t seen = operation.progress();
-  std::int64_t last = now_ns();
-  std::int64_t retry = kFirstRetryNs;
-  for (;;) {
-    std::int64_t pause = kLongestWaitNs;
+  Running running(*link_, mailbox_, operation);
+  running.begin();
+  Patience patience;
+  patience.last_ns = now_ns();
+  patience.retry_ns = kFirstRetryNs;
+  Failure broken;  // the link, while waiting
+  for (bool first = true;; first = false) {
+    std::int64_t pause_ns = 0;
     {
       const std::lock_guard lock(link_->mutex());
-      Failure why;
-      link_->receive(kReceiveAtOnce, why);
-      Failure sending;
-      if (!mailbox_.failure().failed()) operation.advance(sending);
-      if (!sending.failed()) mailbox_.send_credits(sending);
-      if (operation.finished()) return {};
-      if (mailbox_.failure().failed()) return mailbox_.failure();
-      if (why.failed() || sending.failed()) {
-        Failure& first = why.failed() ? why : sending;
-        first.text += "; " + operation.describe_wait();
-        return first;
-      }
-      if (abort_requested_) return failure(CNUASCCL_ABORTED, "aborted; " + operation.describe_wait());
-      const std::int64_t now = now_ns();
-      if (operation.progress() != seen) {
-        seen = operation.progress();
-        last = now;
-        retry = kFirstRetryNs;
-        continue;
-      }
-      if (now - last >= settings_.timeout_ns) return timed_out(operation, now - last);
-      // A frame that was refused, or that nobody claims, may well be the one that is waited for.
-      if (now - last >= settings_.timeout_ns / 2 && link_->suspicion(awaited_gpu(operation)).failed())
-        return timed_out(operation, now - last);
-      if (operation.link_is_full()) {
-        pause = retry;
-        retry = std::min(2 * retry, kLastRetryNs);
-      }
-      pause = std::min(pause, settings_.timeout_ns - (now - last));
+      if (first) patience.suspicious = link_->suspicious_frames();
+      bool done = false;
+      Failure why = round(operation, std::move(broken), done);
+      if (done || why.failed()) return why;
+      why = wait_for(operation, patience, pause_ns);
+      if (why.failed()) return why;
     }
-    if (Failure why = link_->wait(pause); why.failed()) {
-      // What came before the link failed may be all that was needed; the next round finds out.
-      const std::lock_guard lock(link_->mutex());
-      Failure sending;
-      operation.advance(sending);
-      if (operation.finished()) return {};
-      if (mailbox_.failure().failed()) return mailbox_.failure();
-      why.text += "; " + operation.describe_wait();
-      return why;
+    broken = {};
+    if (pause_ns > 0) {
+      broken = link_->wait(pause_ns);
+    } else if (link_->crowded()) {
+      std::this_thread::yield();
     }
   }
+}
+
+// Takes in what has come, and does what that makes possible. What came before the link broke may be all that
+// was needed, so that counts first.
+Failure Communicator::round(Operation& operation, Failure broken, bool& done) {
+  Failure receiving;
+  link_->receive(kReceiveAtOnce, receiving);
+  Failure sending;
+  if (!mailbox_.failure().failed()) operation.advance(sending);
+  if (!sending.failed()) mailbox_.send_credits(sending);
+  done = operation.finished();
+  if (done) return {};
+  if (mailbox_.failure().failed()) return mailbox_.failure();
+  for (Failure* each : {&broken, &receiving, &sending}) {
+    if (!each->failed()) continue;
+    each->text += "; " + operation.describe_wait();
+    return std::move(*each);
+  }
+  if (abort_requested_) return failure(CNUASCCL_ABORTED, "aborted; " + operation.describe_wait());
+  return {};
+}
+
+// How long to wait before the next round, 0 after one that has got on; fails when there was none for too
+// long.
+Failure Communicator::wait_for(const Operation& operation, Patience& patience, std::int64_t& pause_ns) const {
+  const std::int64_t now = now_ns();
+  pause_ns = 0;
+  if (operation.progress() != patience.seen) {
+    patience.seen = operation.progress();
+    patience.last_ns = now;
+    patience.retry_ns = kFirstRetryNs;
+    return {};
+  }
+  const std::int64_t waited = now - patience.last_ns;
+  if (waited >= settings_.timeout_ns) return timed_out(operation, waited);
+  // A frame that was refused, or that nobody claims, may well be the one that is waited for.
+  const bool doubtful = link_->suspicion(awaited_gpu(operation), patience.suspicious).failed();
+  if (doubtful && waited >= settings_.timeout_ns / 2) return timed_out(operation, waited);
+  pause_ns = kLongestWaitNs;
+  if (operation.link_is_full()) {
+    pause_ns = patience.retry_ns;
+    patience.retry_ns = std::min(2 * patience.retry_ns, kLastRetryNs);
+  }
+  pause_ns = std::min(pause_ns, settings_.timeout_ns - waited);
+  return {};
 }
 
 GpuId Communicator::awaited_gpu(const Operation& operation) const {

@@ -144,7 +144,7 @@ std::size_t Link::receive(std::size_t most, Failure& why) {
 Failure Link::wait(std::int64_t timeout_ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   constexpr std::int64_t kOthersNs = 50'000;
-  if (users_ > 1 || (descriptor_ < 0 && extension_.recv_wait == nullptr)) {
+  if (crowded() || (descriptor_ < 0 && extension_.recv_wait == nullptr)) {
     sleep_for(std::min(timeout_ns, kOthersNs));
     return {};
   }
@@ -182,11 +182,11 @@ void Link::dispatch(GpuId source, std::size_t bytes) {
 void Link::stray(GpuId source, Failure why) {
   if (recipients_.size() == 1) recipients_[0]->deliver_stray(source, why);
   if (suspicions_.size() == kMostSuspicions) suspicions_.pop_front();
-  suspicions_.push_back(Suspicion{source, std::move(why)});
+  suspicions_.push_back(Suspicion{source, suspicious_++, std::move(why)});
 }
 
 void Link::keep_unclaimed(GpuId source, std::uint32_t communicator, std::span<const std::byte> payload) {
-  unclaimed_.push_back(Unclaimed{communicator, source, {payload.begin(), payload.end()}});
+  unclaimed_.push_back(Unclaimed{communicator, source, suspicious_++, {payload.begin(), payload.end()}});
   unclaimed_bytes_ += payload.size();
   while (unclaimed_.size() > kMostUnclaimed || unclaimed_bytes_ > kMostUnclaimedBytes) {
     unclaimed_bytes_ -= unclaimed_.front().payload.size();
@@ -194,11 +194,11 @@ void Link::keep_unclaimed(GpuId source, std::uint32_t communicator, std::span<co
   }
 }
 
-Failure Link::suspicion(GpuId source) const {
+Failure Link::suspicion(GpuId source, std::uint64_t since) const {
   for (const Suspicion& each : suspicions_)
-    if (each.source == source) return each.why;
+    if (each.source == source && each.number >= since) return each.why;
   for (const Unclaimed& each : unclaimed_)
-    if (each.source == source)
+    if (each.source == source && each.number >= since)
       return failure(CNUASCCL_WRONG_COMM, "a frame from GPU " + to_string(source) + " is for communicator " +
                                               hex(each.communicator) + ", which is not here");
   return {};

@@ -61,10 +61,14 @@ class Link {
   // with LINK_FAILED. Called without mutex().
   Failure wait(std::int64_t timeout_ns);
 
-  // What is known about frames from a GPU that never reached a recipient: why they did not. OK: nothing.
-  Failure suspicion(GpuId source) const;
+  // What is known about frames from a GPU that never reached a recipient: why they did not. OK: nothing. Only
+  // those that came after the first `since` ones.
+  Failure suspicion(GpuId source, std::uint64_t since = 0) const;
+  std::uint64_t suspicious_frames() const { return suspicious_; }
 
-  // How many calls use it just now: with more than one, nobody waits with mutex() held. Needs no mutex().
+  // Whether several calls use it just now; then nobody waits with mutex() held. Needs no mutex().
+  bool crowded() const { return users_ > 1; }
+  // One call that uses it.
   class Use {
    public:
     explicit Use(Link& link) : link_(link) { ++link_.users_; }
@@ -80,10 +84,12 @@ class Link {
   struct Unclaimed {
     std::uint32_t communicator;
     GpuId source;
+    std::uint64_t number;
     std::vector<std::byte> payload;
   };
   struct Suspicion {
     GpuId source;
+    std::uint64_t number;
     Failure why;
   };
 
@@ -107,6 +113,7 @@ class Link {
   std::deque<Unclaimed> unclaimed_;
   std::size_t unclaimed_bytes_ = 0;
   std::deque<Suspicion> suspicions_;
+  std::uint64_t suspicious_ = 0;  // frames that reached no recipient at once
   std::vector<std::byte> incoming_;
   std::vector<std::byte> outgoing_;
 };

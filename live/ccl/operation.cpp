@@ -8,6 +8,9 @@
 namespace cnuas::live::collectives {
 namespace {
 
+// Of sending and receiving, before others have a turn at the link.
+constexpr int kRounds = 32;
+
 bool has_root(const ccl::Problem& problem) {
   return problem.collective == ccl::Collective::broadcast;
 }
@@ -91,7 +94,7 @@ void Operation::start() {
 
 void Operation::advance(Failure& why) {
   bool more = true;
-  while (more && !why.failed()) {
+  for (int round = 0; more && round < kRounds && !why.failed(); ++round) {
     more = use_held();
     link_is_full_ = false;
     for (ccl::Lane i = 0; i < lanes_ && !why.failed(); ++i)
