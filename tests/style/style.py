@@ -174,7 +174,7 @@ LAYERS = {
                  True, "core/, scenarios/ or proto/, or move what both drivers need to core/"),
     "live": Layer(("core", "scenarios", "proto", "live"),
                   (r"spdlog/.*", r"fmt/.*", r"CLI/.*", r"nlohmann/.*", r"google/protobuf/.*", r"tl/expected\.hpp",
-                   r"microhttpd\.h", r"curl/.*", r"systemd/.*",
+                   r"microhttpd\.h", r"curl/.*", r"systemd/.*", r"cnuasccl\.h",
                    r"std(?:def|int)\.h"),  # headers that C programs include
                   True, "core/, scenarios/ or proto/, or move what both drivers need to core/"),
 }

@@ -1,0 +1,227 @@
+// Every function stands at the C boundary and calls only what throws nothing.
+#include "core/ccl/envelope.h"
+#include "live/ccl/socket/cnuasccl_link.h"
+#include "live/endpoint/cnuaslink.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+
+struct cnuasccl_link {
+  cnuaslink* endpoint = nullptr;
+  bool owned = false;
+  std::atomic<std::uint64_t> dropped{0};
+  std::array<std::byte, cnuas::ccl::kEnvelopeBytes + cnuas::ccl::kMaxChunkBytes> whole;  // of two pieces
+};
+
+namespace {
+
+constexpr std::size_t kMostFrameBytes = cnuas::ccl::kEnvelopeBytes + cnuas::ccl::kMaxChunkBytes;
+// As many as a communicator ever has under way to one rank; a socket takes about as many at once.
+constexpr std::uint32_t kFramesPerReceiver = 16;
+// A full socket is waited for here, because here the wait ends when there is room. What comes in meanwhile
+// is read.
+constexpr std::int64_t kSendWaitNs = 500'000;
+
+cnuasccl_status_t status_of(cnuaslink_result result) {
+  switch (result) {
+    case CNUASLINK_OK:
+      return CNUASCCL_OK;
+    case CNUASLINK_AGAIN:
+    case CNUASLINK_TIMEOUT:
+      return CNUASCCL_AGAIN;
+    case CNUASLINK_INVALID_ARGUMENT:
+    case CNUASLINK_TOO_LARGE:
+      return CNUASCCL_INVALID_ARGUMENT;
+    case CNUASLINK_NO_MEMORY:
+      return CNUASCCL_NO_MEMORY;
+    case CNUASLINK_SYSTEM:
+      return CNUASCCL_SYSTEM;
+    default:
+      return CNUASCCL_LINK_FAILED;
+  }
+}
+
+cnuasccl_link& link_of(void* context) {
+  return *static_cast<cnuasccl_link*>(context);
+}
+
+cnuasccl_status_t send(std::uint16_t gpu, const void* frame, std::size_t bytes, void* context) {
+  return status_of(cnuaslink_send(link_of(context).endpoint, gpu, frame, bytes, kSendWaitNs));
+}
+
+cnuasccl_status_t send_pieces(std::uint16_t gpu, const void* head, std::size_t head_bytes, const void* body,
+                              std::size_t body_bytes, void* context) {
+  cnuasccl_link& link = link_of(context);
+  if (head_bytes > link.whole.size() || body_bytes > link.whole.size() - head_bytes)
+    return CNUASCCL_INVALID_ARGUMENT;
+  if (head_bytes > 0) std::memcpy(link.whole.data(), head, head_bytes);
+  if (body_bytes > 0) std::memcpy(link.whole.data() + head_bytes, body, body_bytes);
+  return send(gpu, link.whole.data(), head_bytes + body_bytes, context);
+}
+
+// Takes a message that is larger than the buffer, and hands over what fits.
+cnuaslink_result take_cut(cnuaslink* endpoint, void* frame, std::size_t capacity,
+                          cnuaslink_message& message) {
+  const void* data = nullptr;
+  const cnuaslink_result result = cnuaslink_borrow(endpoint, CNUASLINK_ANY, &data, &message, 0);
+  if (result != CNUASLINK_OK) return result;
+  if (capacity > 0) std::memcpy(frame, data, std::min(capacity, message.bytes));
+  cnuaslink_give_back(endpoint, data);
+  return result;
+}
+
+cnuasccl_status_t recv_wait(std::uint16_t* source, void* frame, std::size_t capacity, std::size_t* bytes,
+                            std::int64_t timeout_ns, void* context) {
+  cnuasccl_link& link = link_of(context);
+  for (;;) {
+    cnuaslink_message message{};
+    cnuaslink_result result =
+        cnuaslink_recv(link.endpoint, CNUASLINK_ANY, frame, capacity, &message, timeout_ns);
+    if (result == CNUASLINK_TOO_SMALL) result = take_cut(link.endpoint, frame, capacity, message);
+    if (result != CNUASLINK_OK) return status_of(result);
+    if (message.type == CNUASLINK_DATA && message.destination != CNUASLINK_ALL) {
+      *source = message.source;
+      *bytes = message.bytes;
+      return CNUASCCL_OK;
+    }
+    ++link.dropped;
+  }
+}
+
+cnuasccl_status_t recv(std::uint16_t* source, void* frame, std::size_t capacity, std::size_t* bytes,
+                       void* context) {
+  return recv_wait(source, frame, capacity, bytes, 0, context);
+}
+
+cnuasccl_status_t local_gpu(std::uint16_t* gpu, void* context) {
+  *gpu = cnuaslink_id(link_of(context).endpoint);
+  return CNUASCCL_OK;
+}
+
+int available(void* context) {
+  cnuaslink_state state{};
+  state.struct_bytes = sizeof state;
+  return cnuaslink_status(link_of(context).endpoint, &state) == CNUASLINK_OK && state.link != CNUASLINK_DOWN;
+}
+
+int descriptor(void* context) {
+  return cnuaslink_fd(link_of(context).endpoint);
+}
+
+void say(char* error, std::size_t capacity, const char* text, const char* more) {
+  if (error != nullptr && capacity > 0)
+    std::snprintf(error, capacity, "%s%s%s", text, *more != '\0' ? ": " : "", more);
+}
+
+// The caller's, which may be of another size, over the values they have otherwise.
+cnuasccl_link_options options_of(const cnuasccl_link_options& given) {
+  cnuasccl_link_options options;
+  cnuasccl_link_options_init(&options);
+  std::memcpy(&options, &given, std::min(given.struct_bytes, sizeof options));
+  return options;
+}
+
+cnuaslink_options endpoint_options(const cnuasccl_link_options& given) {
+  cnuaslink_options options;
+  cnuaslink_options_init(&options);
+  if (given.run_dir != nullptr) options.run_dir = given.run_dir;
+  options.port = given.port;
+  options.gpu_id = given.gpu_id;
+  options.connect_timeout_ns = given.connect_timeout_ns;
+  if (given.progress_thread != 0) options.flags |= CNUASLINK_PROGRESS_THREAD;
+  return options;
+}
+
+}  // namespace
+
+extern "C" {
+
+void cnuasccl_link_options_init(cnuasccl_link_options* options) {
+  if (options == nullptr) return;
+  *options = {};
+  options->struct_bytes = sizeof *options;
+  options->run_dir = "/var/run/cnuaslink";
+  options->progress_thread = 1;
+  options->connect_timeout_ns = 2'000'000'000;
+}
+
+cnuasccl_status_t cnuasccl_link_open(const cnuasccl_link_options* options, cnuasccl_link** link, char* error,
+                                     std::size_t capacity) {
+  say(error, capacity, "", "");
+  if (link == nullptr) return CNUASCCL_INVALID_ARGUMENT;
+  *link = nullptr;
+  if (options == nullptr || options->struct_bytes < sizeof(std::size_t)) {
+    say(error, capacity, "there are no options", "");
+    return CNUASCCL_INVALID_ARGUMENT;
+  }
+  const cnuasccl_link_options given = options_of(*options);
+  if (given.connect_timeout_ns <= 0) {
+    say(error, capacity, "connect_timeout_ns must be above 0", "");
+    return CNUASCCL_INVALID_ARGUMENT;
+  }
+  const cnuaslink_options wanted = endpoint_options(given);
+  cnuaslink* endpoint = nullptr;
+  cnuaslink_error why{};
+  const cnuaslink_result result = cnuaslink_open(&wanted, &endpoint, &why);
+  if (result != CNUASLINK_OK) {
+    say(error, capacity, cnuaslink_strerror(result), why.text);
+    return result == CNUASLINK_TIMEOUT ? CNUASCCL_TIMEOUT : status_of(result);
+  }
+  const cnuasccl_status_t status = cnuasccl_link_wrap(endpoint, link);
+  if (status != CNUASCCL_OK) {
+    say(error, capacity, "there is not enough memory", "");
+    cnuaslink_close(endpoint);
+    return status;
+  }
+  (*link)->owned = true;
+  return CNUASCCL_OK;
+}
+
+cnuasccl_status_t cnuasccl_link_wrap(cnuaslink* endpoint, cnuasccl_link** link) {
+  if (link == nullptr) return CNUASCCL_INVALID_ARGUMENT;
+  *link = nullptr;
+  if (endpoint == nullptr || cnuaslink_max_message(endpoint) < kMostFrameBytes)
+    return CNUASCCL_INVALID_ARGUMENT;
+  *link = new (std::nothrow) cnuasccl_link;
+  if (*link == nullptr) return CNUASCCL_NO_MEMORY;
+  (*link)->endpoint = endpoint;
+  return CNUASCCL_OK;
+}
+
+void cnuasccl_link_close(cnuasccl_link* link) {
+  if (link == nullptr) return;
+  if (link->owned) cnuaslink_close(link->endpoint);
+  delete link;
+}
+
+cnuasccl_status_t cnuasccl_link_use(cnuasccl_link* link, cnuasccl_link_transport* transport,
+                                    cnuasccl_link_extension* extension) {
+  if (link == nullptr || transport == nullptr) return CNUASCCL_INVALID_ARGUMENT;
+  *transport = {send, recv, local_gpu, link};
+  if (extension == nullptr) return CNUASCCL_OK;
+  *extension = {};
+  extension->struct_bytes = sizeof *extension;
+  extension->name = "cnuaslink";
+  extension->frames_per_receiver = kFramesPerReceiver;
+  extension->available = available;
+  extension->send_pieces = send_pieces;
+  extension->recv_wait = recv_wait;
+  extension->descriptor = descriptor;
+  return CNUASCCL_OK;
+}
+
+cnuaslink* cnuasccl_link_endpoint(cnuasccl_link* link) {
+  return link == nullptr ? nullptr : link->endpoint;
+}
+
+std::uint64_t cnuasccl_link_dropped(const cnuasccl_link* link) {
+  return link == nullptr ? 0 : link->dropped.load();
+}
+
+}  // extern "C"
