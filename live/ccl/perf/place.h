@@ -1,0 +1,49 @@
+// Where ranks meet: a temporary directory, and the switch between them.
+#pragma once
+
+#include "core/engine/error.h"
+#include "live/ccl/perf/process.h"
+
+#include <string>
+#include <utility>
+
+namespace cnuas::live::perf {
+
+// Moves; removes the directory with all that is in it when it goes.
+class TemporaryDirectory {
+ public:
+  // In $TMPDIR or /tmp, for this user alone. Errors: io.
+  static Result<TemporaryDirectory> make();
+
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
+  ~TemporaryDirectory();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryDirectory(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+};
+
+// A cnuasgpu-link-switchd with its sockets in a run directory; ended when it goes.
+class OwnSwitch {
+ public:
+  // The program beside this one, or else that of the search path. Waits until it answers. Errors: io, with
+  // what it has said.
+  static Result<OwnSwitch> start(const std::string& run_dir, const std::string& log, unsigned rack);
+
+  OwnSwitch(OwnSwitch&&) noexcept = default;
+  OwnSwitch& operator=(OwnSwitch&&) = delete;
+  ~OwnSwitch();
+
+  bool running() { return process_.running(); }
+
+ private:
+  explicit OwnSwitch(Process process) : process_(std::move(process)) {}
+
+  Process process_;
+};
+
+}  // namespace cnuas::live::perf
