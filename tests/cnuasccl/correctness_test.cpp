@@ -332,5 +332,29 @@ TEST(SensitivityTest, OwnContributionFirstShowsInTheBits) {
   }
 }
 
+// An all_reduce that starts from the rank's own contribution, over the library: what must never pass.
+TEST(SensitivityTest, TheMutantThatFoldsItsOwnFirstIsCaught) {
+  constexpr int kRanks = 5;
+  Case each;
+  each.count = 37;
+  const Prepared prepared(each, kRanks, 3);
+  World world(kRanks);
+  std::atomic<int> caught{0};
+  world.run_with([&](int rank, cnuasccl_comm_t comm) {
+    const auto own = static_cast<std::size_t>(rank);
+    const std::size_t bytes = prepared.block();
+    Bytes all(kRanks * bytes);
+    EXPECT_OK(
+        cnuasccl_all_gather(comm, prepared.inputs()[own].data(), all.data(), each.count, CNUASCCL_FLOAT32));
+    std::vector<Bytes> gathered;
+    for (std::size_t i = 0; i < kRanks; ++i)
+      gathered.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(i * bytes),
+                            all.begin() + static_cast<std::ptrdiff_t>((i + 1) * bytes));
+    EXPECT_TRUE(fold_all(gathered, CNUASCCL_FLOAT32, CNUASCCL_SUM) == prepared.expected(rank));
+    if (fold_all(gathered, CNUASCCL_FLOAT32, CNUASCCL_SUM, own) != prepared.expected(rank)) ++caught;
+  });
+  EXPECT_GE(caught, kRanks - 2);
+}
+
 }  // namespace
 }  // namespace cnuas::live::collectives
