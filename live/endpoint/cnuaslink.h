@@ -161,9 +161,10 @@ struct cnuaslink_counters {
   uint64_t messages_dropped; /* beyond the limits */
   uint64_t doorbells_sent, doorbells_received, doorbells_dropped;
   uint64_t announcements_sent, keepalives_sent;
-  uint64_t link_frames_received; /* DISCOVERY and LINK_KEEPALIVE: nothing is done with them */
-  uint64_t invalid_frames;       /* received, and no frames, or with a payload that their type cannot have */
-  uint64_t misdirected_frames;   /* received, and for another GPU */
+  uint64_t link_frames_received;  /* DISCOVERY and LINK_KEEPALIVE: nothing is done with them */
+  uint64_t invalid_frames;        /* received, and no frames, or with a payload that their type cannot have */
+  uint64_t misdirected_frames;    /* received, and for another GPU */
+  uint64_t frames_without_memory; /* received, and lost because there was no memory to deal with them */
   /* windows of other GPUs: calls that came back OK, and what puts came to */
   uint64_t puts, put_bytes;
   uint64_t put_segments; /* pieces of consecutive bytes; adjacent puts share one */

@@ -44,7 +44,11 @@ bool Link::read_batch() {
   for (std::size_t slot = 0; slot < received; ++slot) {
     // The end looks like packets without bytes, any number of them.
     if (batch_.packet(slot).empty() && connection_.other_end_closed()) continue;
-    take_packet(slot);
+    try {
+      take_packet(slot);
+    } catch (const std::bad_alloc&) {  // the others of the batch are not lost with it
+      ++counters_.frames_without_memory;
+    }
   }
   look_at_room();
   if (batch_.packet(received - 1).empty() && connection_.other_end_closed()) {

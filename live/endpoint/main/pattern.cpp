@@ -168,7 +168,7 @@ void run_pattern_checker(Session& session) {
       if (options.idle_ps > 0 && monotonic_now() - session.last_received_ps() >= options.idle_ps) break;
       continue;
     }
-    const std::span<const std::byte> payload(session.buffer(), message.bytes);
+    const std::span<const std::byte> payload(session.payload(), message.bytes);
     const std::optional<Head> head = read_head(payload);
     if (!head || (from != kNoGpu && message.source != from.value)) {
       ++tally.unexpected;

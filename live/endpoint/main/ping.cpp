@@ -26,7 +26,7 @@ bool await_echo(Session& session, std::span<const std::byte> sent, Picoseconds u
   Tally& tally = session.tally();
   while (session.goes_on(tally.round_trip.count()) && monotonic_now() < until_ps) {
     if (!session.receive(message, until_ps)) continue;
-    if (is_echo_of(sent, message, session.buffer(), session.options().to)) return true;
+    if (is_echo_of(sent, message, session.payload(), session.options().to)) return true;
     ++tally.unexpected;
   }
   return false;

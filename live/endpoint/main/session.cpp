@@ -98,18 +98,23 @@ bool Session::receive(cnuaslink_message& message, Picoseconds until_ps) {
     const Picoseconds left_ps = until_ps - monotonic_now();
     timeout_ns = left_ps <= 0 ? 0 : std::min<std::int64_t>(kMomentNs, left_ps / kNanosecond + 1);
   }
-  if (!well(cnuaslink_recv(link_.get(), CNUASLINK_ANY, buffer_.data(), buffer_.size(), &message, timeout_ns)))
-    return false;
+  give_back();
+  if (!well(cnuaslink_borrow(link_.get(), CNUASLINK_ANY, &borrowed_, &message, timeout_ns))) return false;
   ++tally_.received;
   tally_.received_bytes += message.bytes;
   if (options_.idle_ps > 0) last_received_ps_ = monotonic_now();
   return true;
 }
 
+void Session::give_back() {
+  cnuaslink_give_back(link_.get(), borrowed_);
+  borrowed_ = nullptr;
+}
+
 void Session::discard() {
   cnuaslink_message message;
-  while (cnuaslink_recv(link_.get(), CNUASLINK_ANY, buffer_.data(), buffer_.size(), &message, 0) ==
-         CNUASLINK_OK) {
+  for (give_back(); cnuaslink_borrow(link_.get(), CNUASLINK_ANY, &borrowed_, &message, 0) == CNUASLINK_OK;
+       give_back()) {
     ++tally_.received;
     tally_.received_bytes += message.bytes;
   }

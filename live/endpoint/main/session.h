@@ -10,7 +10,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace cnuas::live::endpoint {
 
@@ -54,8 +53,11 @@ class Session {
   // session: false, and goes_on() will be so too.
   bool well(cnuaslink_result result);
 
-  // One message of any source, waiting for a moment, at most until `until_ps`; its payload is in buffer().
+  // One message of any source, waiting for a moment, at most until `until_ps`. Its payload() is there until
+  // the next, give_back() or discard().
   bool receive(cnuaslink_message& message, Picoseconds until_ps = kNever);
+  const std::byte* payload() const { return static_cast<const std::byte*>(borrowed_); }
+  void give_back();
   // Takes and counts what has come for nobody, without waiting.
   void discard();
   // Sends, waiting as long as goes_on() lets it.
@@ -63,7 +65,6 @@ class Session {
 
   const Options& options() const { return options_; }
   cnuaslink* link() { return link_.get(); }
-  std::byte* buffer() { return buffer_.data(); }
   Tally& tally() { return tally_; }
   Picoseconds last_received_ps() const { return last_received_ps_; }
 
@@ -76,7 +77,7 @@ class Session {
 
   const Options& options_;
   std::unique_ptr<cnuaslink, CloseLink> link_;
-  std::vector<std::byte> buffer_ = std::vector<std::byte>(65'536);
+  const void* borrowed_ = nullptr;
   Tally tally_;
   cnuaslink_result failure_ = CNUASLINK_OK;
   Picoseconds began_ps_ = 0;

@@ -34,7 +34,7 @@ void run_echo(Session& session) {
   cnuaslink_message message;
   const Tally& tally = session.tally();
   while (session.goes_on(tally.received)) {
-    if (session.receive(message)) session.send(message.source, session.buffer(), message.bytes, tally.sent);
+    if (session.receive(message)) session.send(message.source, session.payload(), message.bytes, tally.sent);
   }
 }
 
@@ -51,12 +51,9 @@ void run_sink(Session& session) {
 void run_one_slot(Session& session) {
   cnuaslink_message message;
   while (session.goes_on(session.tally().received)) {
-    const void* held = nullptr;
-    if (!session.well(cnuaslink_borrow(session.link(), CNUASLINK_ANY, &held, &message, 50'000'000))) continue;
-    ++session.tally().received;
-    session.tally().received_bytes += message.bytes;
+    if (!session.receive(message)) continue;
     stand_still(session, session.options().hold_ps);
-    cnuaslink_give_back(session.link(), held);
+    session.give_back();
   }
 }
 
