@@ -44,8 +44,8 @@ int run_over_switch(const Options& options, std::span<const Row> rows) {
   std::optional<OwnSwitch> own;
   std::string run_dir = options.run_dir;
   if (run_dir.empty()) {
-    run_dir = directory->path() + "/switch";
-    Result<OwnSwitch> started = OwnSwitch::start(run_dir, directory->path() + "/switch.log", options.rack);
+    run_dir = OwnSwitch::run_dir_in(directory->path());
+    Result<OwnSwitch> started = OwnSwitch::start(directory->path());
     if (!started) return say(started.error());
     own.emplace(std::move(*started));
   }

@@ -145,6 +145,7 @@ std::string check_together(const Options& options) {
            std::to_string(options.first_port) + " on";
   if (options.transport != Transport::socket && !options.run_dir.empty())
     return "--run-dir: only --transport socket has a switch";
+  if (options.run_dir.empty() && options.rack != 1) return "--rack: a switch of its own is that of rack 1";
   if (options.least_bytes > options.most_bytes) return "-b is more than -e";
   if (options.step_factor < 2 && options.step_bytes == 0 && options.least_bytes < options.most_bytes)
     return "-i: a step of 0 never gets from -b to -e";

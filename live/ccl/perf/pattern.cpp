@@ -35,7 +35,9 @@ T value_at(cnuasccl_op_t op, int rank, std::uint64_t index) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(bits);
   } else {
-    const T unit = static_cast<T>(1) + static_cast<T>(bits >> 40) * power_of_two<T>(-24);  // [1, 2)
+    // [1, 2), of as many bits as there are: the low ones of `bits` have a use of their own.
+    constexpr int kDigits = std::numeric_limits<T>::digits - 1;
+    const T unit = T{1} + static_cast<T>(bits >> (64 - kDigits)) * power_of_two<T>(-kDigits);
     const T sign = (bits & 1) != 0 ? static_cast<T>(-1) : static_cast<T>(1);
     switch (op) {
       case CNUASCCL_PRODUCT:

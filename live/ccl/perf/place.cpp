@@ -23,6 +23,17 @@ namespace {
 constexpr const char* kSwitch = "cnuasgpu-link-switchd";
 constexpr std::chrono::seconds kStartLimit{20};
 constexpr int kEndPatienceMs = 7'000;  // the switch drains for up to five seconds
+// Ranks that a busy machine does not run for a while are not dead: the switch holds their peers up for longer
+// than its usual 50 ms before it drops what they have not read.
+constexpr const char* kFabric =
+    "scenario: cnuasccl-perf\n"
+    "description: The switch between the ranks\n"
+    "fabric:\n"
+    "  gpus_per_rack: 8\n"
+    "  link: nvlink4\n"
+    "  switch: {port_buffer: 1 MiB, stall_timeout: 10 s}\n"
+    "workload:\n"
+    "  - {collective: all_reduce, sizes: [1 KiB]}\n";
 // A socket's path has at most 107 bytes: this leaves room for the names below the directory.
 constexpr std::size_t kMostDirectoryBytes = 70;
 
@@ -67,11 +78,17 @@ TemporaryDirectory::~TemporaryDirectory() {
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
-Result<OwnSwitch> OwnSwitch::start(const std::string& run_dir, const std::string& log, unsigned rack) {
+Result<OwnSwitch> OwnSwitch::start(const std::string& directory) {
   const std::string program = switch_program();
-  Result<Process> process = Process::run({program, "--run-dir", run_dir, "--rack", std::to_string(rack),
-                                          "--log", "stderr", "--log-level", "warning"},
-                                         log);
+  const std::string run_dir = run_dir_in(directory);
+  const std::string log = directory + "/switch.log";
+  const std::string fabric = directory + "/fabric.yaml";
+  std::ofstream file(fabric);
+  file << kFabric;
+  file.close();
+  if (!file) return os_error(errno, "cannot be written", fabric);
+  Result<Process> process = Process::run(
+      {program, "--run-dir", run_dir, "--config", fabric, "--log", "stderr", "--log-level", "warning"}, log);
   if (!process) return tl::unexpected(process.error());
   const auto limit = std::chrono::steady_clock::now() + kStartLimit;
   while (!answers(run_dir + "/mgmt.sock")) {
@@ -83,6 +100,10 @@ Result<OwnSwitch> OwnSwitch::start(const std::string& run_dir, const std::string
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return OwnSwitch(std::move(*process));
+}
+
+std::string OwnSwitch::run_dir_in(const std::string& directory) {
+  return directory + "/switch";
 }
 
 OwnSwitch::~OwnSwitch() {

@@ -27,12 +27,14 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// A cnuasgpu-link-switchd with its sockets in a run directory; ended when it goes.
+// A cnuasgpu-link-switchd of rack 1 with all that it needs in a directory; ended when it goes.
 class OwnSwitch {
  public:
   // The program beside this one, or else that of the search path. Waits until it answers. Errors: io, with
   // what it has said.
-  static Result<OwnSwitch> start(const std::string& run_dir, const std::string& log, unsigned rack);
+  static Result<OwnSwitch> start(const std::string& directory);
+  // Where its sockets are.
+  static std::string run_dir_in(const std::string& directory);
 
   OwnSwitch(OwnSwitch&&) noexcept = default;
   OwnSwitch& operator=(OwnSwitch&&) = delete;

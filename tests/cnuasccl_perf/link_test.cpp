@@ -1,0 +1,217 @@
+// libcnuasccl_link at a real switch, frame by frame.
+#include "live/ccl/socket/cnuasccl_link.h"
+#include "live/endpoint/cnuaslink.h"
+#include "tests/cnuasccl_perf/temporary_folder.h"
+#include "tests/switchd/daemon_process.h"
+
+#include <csignal>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+namespace cnuas::test {
+namespace {
+
+constexpr std::size_t kLargest = 61'480;
+
+struct Closer {
+  void operator()(cnuasccl_link* link) const { cnuasccl_link_close(link); }
+  void operator()(cnuaslink* link) const { cnuaslink_close(link); }
+};
+
+class SocketLink : public testing::Test {
+ protected:
+  struct End {
+    std::unique_ptr<cnuasccl_link, Closer> link;
+    cnuasccl_link_transport transport{};
+    cnuasccl_link_extension extension{};
+  };
+
+  void SetUp() override {
+    DaemonSettings settings;
+    settings.run_dir = folder_ / "switch";
+    settings.log_file = folder_ / "log";
+    Result<DaemonProcess> daemon = DaemonProcess::start(settings);
+    ASSERT_TRUE(daemon) << daemon.error().message;
+    daemon_.emplace(std::move(*daemon));
+  }
+
+  cnuasccl_link_options options(unsigned port) {
+    run_dir_ = folder_ / "switch";
+    cnuasccl_link_options options;
+    cnuasccl_link_options_init(&options);
+    options.run_dir = run_dir_.c_str();
+    options.port = port;
+    options.gpu_id = static_cast<std::uint16_t>(0x0100 + port);
+    options.connect_timeout_ns = 60'000'000'000;
+    return options;
+  }
+
+  End open(unsigned port) {
+    End end;
+    cnuasccl_link* link = nullptr;
+    char why[256];
+    const cnuasccl_link_options wanted = options(port);
+    EXPECT_EQ(cnuasccl_link_open(&wanted, &link, why, sizeof why), CNUASCCL_OK) << why;
+    end.link.reset(link);
+    EXPECT_EQ(cnuasccl_link_use(link, &end.transport, &end.extension), CNUASCCL_OK);
+    return end;
+  }
+
+  static cnuasccl_status_t send(End& end, std::uint16_t to, const std::string& text) {
+    cnuasccl_status_t status = CNUASCCL_AGAIN;
+    eventually([&] {
+      status = end.transport.send(to, text.data(), text.size(), end.transport.context);
+      return status != CNUASCCL_AGAIN;
+    });
+    return status;
+  }
+
+  struct Received {
+    cnuasccl_status_t status = CNUASCCL_AGAIN;
+    std::uint16_t source = 0;
+    std::size_t bytes = 0;
+    std::string text;
+  };
+  static Received receive(End& end, std::size_t capacity = kLargest + 1) {
+    Received got;
+    got.text.resize(capacity);
+    eventually([&] {
+      got.status = end.extension.recv_wait(&got.source, got.text.data(), capacity, &got.bytes, 10'000'000,
+                                           end.transport.context);
+      return got.status != CNUASCCL_AGAIN;
+    });
+    if (got.bytes < capacity) got.text.resize(got.bytes);
+    return got;
+  }
+
+  TemporaryFolder folder_;
+  std::string run_dir_;
+  std::optional<DaemonProcess> daemon_;
+};
+
+TEST_F(SocketLink, CarriesFramesInOrder) {
+  End a = open(0);
+  End b = open(1);
+  std::uint16_t gpu = 0;
+  EXPECT_EQ(b.transport.local_gpu(&gpu, b.transport.context), CNUASCCL_OK);
+  EXPECT_EQ(gpu, 0x0101);
+  const std::string large(kLargest, 'x');
+  for (const std::string& text : {std::string("first"), large, std::string()})
+    ASSERT_EQ(send(a, 0x0101, text), CNUASCCL_OK);
+  for (const std::string& text : {std::string("first"), large, std::string()}) {
+    const Received got = receive(b);
+    ASSERT_EQ(got.status, CNUASCCL_OK);
+    EXPECT_EQ(got.source, 0x0100);
+    EXPECT_EQ(got.text, text);
+  }
+  std::uint16_t source = 0;
+  std::size_t bytes = 0;
+  char none[8];
+  EXPECT_EQ(b.transport.recv(&source, none, sizeof none, &bytes, b.transport.context), CNUASCCL_AGAIN);
+}
+
+TEST_F(SocketLink, JoinsTwoPieces) {
+  End a = open(0);
+  End b = open(1);
+  const std::string body(kLargest - 4, 'b');
+  ASSERT_EQ(a.extension.send_pieces(0x0101, "head", 4, body.data(), body.size(), a.transport.context),
+            CNUASCCL_OK);
+  EXPECT_EQ(receive(b).text, "head" + body);
+  EXPECT_EQ(a.extension.send_pieces(0x0101, "heads", 5, body.data(), body.size(), a.transport.context),
+            CNUASCCL_INVALID_ARGUMENT);
+}
+
+TEST_F(SocketLink, CutsWhatDoesNotFit) {
+  End a = open(0);
+  End b = open(1);
+  ASSERT_EQ(send(a, 0x0101, "longer than that"), CNUASCCL_OK);
+  ASSERT_EQ(send(a, 0x0101, "next"), CNUASCCL_OK);
+  const Received got = receive(b, 6);
+  EXPECT_EQ(got.status, CNUASCCL_OK);
+  EXPECT_EQ(got.bytes, 16u);
+  EXPECT_EQ(got.text, "longer");
+  EXPECT_EQ(receive(b).text, "next");
+}
+
+TEST_F(SocketLink, DropsAndCountsFramesThatAreNone) {
+  End a = open(0);
+  End b = open(1);
+  const cnuaslink_outgoing others[] = {{0x0101, CNUASLINK_COLLECTIVE_REDUCE, "r", 1},
+                                       {0xFFFF, CNUASLINK_DATA, "a", 1}};
+  ASSERT_EQ(cnuaslink_send_many(cnuasccl_link_endpoint(a.link.get()), others, 2, nullptr, -1), CNUASLINK_OK);
+  ASSERT_EQ(send(a, 0x0101, "mine"), CNUASCCL_OK);
+  EXPECT_EQ(receive(b).text, "mine");
+  EXPECT_EQ(cnuasccl_link_dropped(b.link.get()), 2u);
+}
+
+TEST_F(SocketLink, DescriptorIsReadableWhileThereIsSomething) {
+  End a = open(0);
+  End b = open(1);
+  const int descriptor = b.extension.descriptor(b.transport.context);
+  ASSERT_GE(descriptor, 0);
+  ASSERT_EQ(send(a, 0x0101, "x"), CNUASCCL_OK);
+  pollfd entry{descriptor, POLLIN, 0};
+  EXPECT_EQ(::poll(&entry, 1, 60'000), 1);
+  EXPECT_EQ(receive(b).text, "x");
+}
+
+TEST_F(SocketLink, FailsWhenTheSwitchIsGone) {
+  End a = open(0);
+  EXPECT_NE(a.extension.available(a.transport.context), 0);
+  daemon_->process().kill();
+  EXPECT_EQ(receive(a).status, CNUASCCL_LINK_FAILED);
+  EXPECT_EQ(send(a, 0x0101, "x"), CNUASCCL_LINK_FAILED);
+  EXPECT_EQ(a.extension.available(a.transport.context), 0);
+}
+
+TEST_F(SocketLink, OpensOverAnEndpointOfTheCaller) {
+  cnuaslink_options wanted;
+  cnuaslink_options_init(&wanted);
+  const std::string run_dir = folder_ / "switch";
+  wanted.run_dir = run_dir.c_str();
+  wanted.port = 2;
+  wanted.gpu_id = 0x0102;
+  wanted.connect_timeout_ns = 60'000'000'000;
+  cnuaslink* opened = nullptr;
+  ASSERT_EQ(cnuaslink_open(&wanted, &opened, nullptr), CNUASLINK_OK);
+  const std::unique_ptr<cnuaslink, Closer> endpoint(opened);
+  for (int i = 0; i < 2; ++i) {
+    cnuasccl_link* link = nullptr;
+    ASSERT_EQ(cnuasccl_link_wrap(endpoint.get(), &link), CNUASCCL_OK);
+    EXPECT_EQ(cnuasccl_link_endpoint(link), endpoint.get());
+    cnuasccl_link_close(link);
+  }
+  EXPECT_EQ(cnuaslink_id(endpoint.get()), 0x0102);
+}
+
+TEST_F(SocketLink, SaysWhyItCannotOpen) {
+  cnuasccl_link* link = nullptr;
+  char why[256];
+  cnuasccl_link_options wanted = options(0);
+  const std::string nowhere = folder_ / "nowhere";
+  wanted.run_dir = nowhere.c_str();
+  EXPECT_EQ(cnuasccl_link_open(&wanted, &link, why, sizeof why), CNUASCCL_LINK_FAILED);
+  EXPECT_THAT(why, testing::HasSubstr("nowhere/port_0.sock"));
+  EXPECT_EQ(link, nullptr);
+  wanted = options(0);
+  wanted.gpu_id = 0xFFFF;
+  EXPECT_EQ(cnuasccl_link_open(&wanted, &link, why, sizeof why), CNUASCCL_INVALID_ARGUMENT);
+  wanted = options(0);
+  wanted.connect_timeout_ns = 0;
+  EXPECT_EQ(cnuasccl_link_open(&wanted, &link, nullptr, 0), CNUASCCL_INVALID_ARGUMENT);
+  EXPECT_EQ(cnuasccl_link_open(nullptr, &link, nullptr, 0), CNUASCCL_INVALID_ARGUMENT);
+  const End first = open(0);
+  wanted = options(0);
+  EXPECT_EQ(cnuasccl_link_open(&wanted, &link, why, sizeof why), CNUASCCL_LINK_FAILED);
+  EXPECT_THAT(why, testing::HasSubstr("has an endpoint already"));
+  EXPECT_EQ(cnuasccl_link_wrap(nullptr, &link), CNUASCCL_INVALID_ARGUMENT);
+  EXPECT_EQ(cnuasccl_link_use(nullptr, nullptr, nullptr), CNUASCCL_INVALID_ARGUMENT);
+  cnuasccl_link_close(nullptr);
+}
+
+}  // namespace
+}  // namespace cnuas::test

@@ -1,0 +1,211 @@
+// cnuasccl-perf as its users run it: a process for each rank, over a real switch.
+#include "tests/cnuasccl_perf/temporary_folder.h"
+#include "tests/switchd/child_process.h"
+#include "tests/switchd/daemon_process.h"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace cnuas::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr const char* kProgram = CNUAS_BINARY_DIR "/bin/cnuasccl-perf";
+
+class PerfProgram : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directory(temporary()); }
+  void TearDown() override {
+    EXPECT_TRUE(std::filesystem::is_empty(temporary())) << "something is left in the temporary folder";
+  }
+
+  std::string temporary() const { return folder_ / "t"; }
+
+  ChildProcess start(const std::string& arguments) {
+    ProgramSettings settings;
+    settings.command = {kProgram, "--json", folder_ / "out.json"};
+    std::istringstream words(arguments);
+    for (std::string word; words >> word;)
+      settings.command.push_back(word);
+    settings.environment = {"TMPDIR=" + temporary()};
+    settings.output_file = folder_ / "out";
+    settings.error_file = folder_ / "err";
+    Result<ChildProcess> process = ChildProcess::start(settings);
+    EXPECT_TRUE(process) << process.error().message;
+    return process ? std::move(*process) : ChildProcess();
+  }
+
+  int run(const std::string& arguments) {
+    return start(arguments).wait(std::chrono::minutes(5)).value_or(-1);
+  }
+
+  json results() const { return json::parse(text_of(folder_ / "out.json"), nullptr, false); }
+  std::string output() const { return text_of(folder_ / "out"); }
+  std::string errors() const { return text_of(folder_ / "err"); }
+
+  // Runs, and expects `rows` results that are all right.
+  void expect_right(const std::string& arguments, std::size_t rows) {
+    std::filesystem::remove(folder_ / "out.json");
+    ASSERT_EQ(run(arguments), 0) << arguments << "\n" << errors();
+    const json all = results();
+    ASSERT_FALSE(all.is_discarded());
+    EXPECT_EQ(all["schema"], "cnuasccl.perf/1");
+    EXPECT_EQ(all["results"].size(), rows) << arguments;
+    for (const json& row : all["results"]) {
+      for (const char* side : {"out_of_place", "in_place"}) {
+        EXPECT_EQ(row[side]["nwrong"], 0) << arguments << " " << row;
+        EXPECT_GT(row[side]["time"], 0) << row;
+      }
+    }
+  }
+
+  // Processes that a process has started.
+  static std::vector<pid_t> children_of(pid_t pid) {
+    const std::string number = std::to_string(pid);
+    std::ifstream file("/proc/" + number + "/task/" + number + "/children");
+    std::vector<pid_t> children;
+    for (pid_t child = 0; file >> child;)
+      children.push_back(child);
+    return children;
+  }
+
+  // Waits until a run that never ends by itself is under way, and returns its switch and its ranks.
+  std::vector<pid_t> under_way(ChildProcess& process, std::size_t ranks) {
+    EXPECT_TRUE(eventually([&] { return output().find("\n# all_reduce") != std::string::npos; })) << errors();
+    std::vector<pid_t> children = children_of(process.pid());
+    EXPECT_EQ(children.size(), ranks + 1);
+    return children;
+  }
+
+  static bool gone(pid_t pid) { return ::kill(pid, 0) != 0; }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(PerfProgram, TwoRanksAcrossTheBordersOfChunks) {
+  // A first chunk has 61,360 bytes of data and the next 61,384.
+  for (const char* size : {"4", "61356", "61360", "61364", "122744", "122748"})
+    expect_right(std::string("all --ranks 2 -n 1 -w 0 -b ") + size + " -e " + size, 5);
+}
+
+TEST_F(PerfProgram, FourRanksOfEveryTypeAndOperator) {
+  expect_right("all_reduce --ranks 4 -n 1 -w 0 -d all -o all -b 4K -e 4K", 8 * 4);
+}
+
+TEST_F(PerfProgram, FourRanksOfMoreThanAWindow) {
+  expect_right("all --ranks 4 -n 1 -w 0 -d double -o prod -b 5M -e 5M", 5);
+}
+
+TEST_F(PerfProgram, EightRanksOfEveryCollective) {
+  expect_right("all --ranks 8 -n 1 -w 0 -b 200 -e 200000 -f 1000 -d int64 -o max", 5 * 2);
+}
+
+TEST_F(PerfProgram, EveryRootAndEveryAlgorithmOfABroadcast) {
+  expect_right("broadcast --ranks 3 -n 1 -w 0 -r all -b 100000 -e 100000 --algorithm tree", 3);
+  EXPECT_EQ(results()["results"][2]["root"], 2);
+  EXPECT_EQ(results()["results"][2]["algorithm"], "tree");
+}
+
+TEST_F(PerfProgram, AnyOrderIsAllowedWhenAskedFor) {
+  EXPECT_EQ(run("all_reduce --ranks 4 -n 1 -b 4K -e 4K --algorithm ring"), 2);
+  EXPECT_THAT(errors(), HasSubstr("ring"));
+  expect_right("all_reduce --ranks 4 -n 1 -b 4K -e 4K --algorithm ring --any-order", 1);
+}
+
+TEST_F(PerfProgram, RanksAsThreads) {
+  expect_right("all --ranks 5 --transport inproc -n 2 -b 4K -e 64K -f 4", 5 * 3);
+  EXPECT_EQ(results()["results"][0]["transport"], "inproc");
+}
+
+TEST_F(PerfProgram, OneRank) {
+  expect_right("all --ranks 1 -n 1 -b 4K -e 4K", 5);
+}
+
+TEST_F(PerfProgram, UsesASwitchThatRuns) {
+  DaemonSettings settings;
+  settings.run_dir = folder_ / "switch";
+  settings.log_file = folder_ / "log";
+  Result<DaemonProcess> daemon = DaemonProcess::start(settings);
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  expect_right("all_gather --ranks 2 -n 1 -b 64K -e 64K --first-port 3 --run-dir " + settings.run_dir, 1);
+  EXPECT_TRUE(daemon->process().running());
+}
+
+TEST_F(PerfProgram, SaysThatThereIsNoSwitch) {
+  EXPECT_EQ(run("all_gather --ranks 2 -b 4K -e 4K --run-dir " + (folder_ / "none")), 4);
+  EXPECT_THAT(errors(), HasSubstr("none/port_0.sock"));
+}
+
+TEST_F(PerfProgram, RefusesWhatItCannotDo) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"all_reduce --transport shm", "not available in this version"},
+      {"all_reduce --ranks 9", "a switch has ports for 8 ranks"},
+      {"all_reduce -b 8 -e 4", "-b is more than -e"},
+      {"all_reduce -b 0 -e 4 -f 2", "0 bytes times"},
+      {"all_reduce -b 1X", "'1X' is no size"},
+      {"broadcast -r 2 --ranks 2", "there is no rank 2"},
+      {"all_reduce --algorithm best", "there is no 'best'"},
+      {"all_reduce --algorithm bruck -b 8 -e 8", "has no algorithm 'bruck'"},
+      {"everything", "everything"},
+  };
+  for (const auto& [arguments, says] : cases) {
+    std::filesystem::remove(folder_ / "err");
+    EXPECT_EQ(run(arguments), 2) << arguments;
+    EXPECT_THAT(errors(), HasSubstr(says)) << arguments;
+  }
+}
+
+TEST_F(PerfProgram, LeavesNothingBehindWhenInterrupted) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    std::filesystem::remove(folder_ / "out");
+    ChildProcess process = start("all_reduce --ranks 3 -b 256K -e 288K -i 4 -n 20");
+    const std::vector<pid_t> children = under_way(process, 3);
+    process.signal(signal);
+    EXPECT_EQ(process.wait(), 4);
+    for (const pid_t child : children)
+      EXPECT_TRUE(gone(child)) << child;
+    EXPECT_THAT(errors(), HasSubstr("interrupted"));
+  }
+}
+
+TEST_F(PerfProgram, LeavesNoProcessBehindWhenKilled) {
+  ChildProcess process = start("all_reduce --ranks 3 -b 256K -e 288K -i 4 -n 20");
+  const std::vector<pid_t> children = under_way(process, 3);
+  process.kill();
+  for (const pid_t child : children)
+    EXPECT_TRUE(eventually([&] { return gone(child); })) << child;
+  std::filesystem::remove_all(temporary());  // nobody is left to do that
+  std::filesystem::create_directory(temporary());
+}
+
+TEST_F(PerfProgram, EndsWhenARankDies) {
+  ChildProcess process = start("all_reduce --ranks 3 -b 256K -e 288K -i 4 -n 20");
+  const std::vector<pid_t> children = under_way(process, 3);
+  ASSERT_EQ(children.size(), 4u);
+  ::kill(children.back(), SIGKILL);
+  EXPECT_EQ(process.wait(), 4);
+  EXPECT_THAT(errors(), HasSubstr("rank 2 was ended by signal 9"));
+  for (const pid_t child : children)
+    EXPECT_TRUE(gone(child)) << child;
+}
+
+TEST_F(PerfProgram, EndsWhenTheSwitchDies) {
+  ChildProcess process = start("all_reduce --ranks 3 -b 256K -e 288K -i 4 -n 20");
+  const std::vector<pid_t> children = under_way(process, 3);
+  ASSERT_FALSE(children.empty());
+  ::kill(children.front(), SIGKILL);
+  EXPECT_EQ(process.wait(), 4);
+  EXPECT_THAT(errors(), HasSubstr("the link 'cnuaslink' failed"));
+}
+
+}  // namespace
+}  // namespace cnuas::test
