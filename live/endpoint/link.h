@@ -135,6 +135,7 @@ class Link {
   cnuaslink_result try_send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent);
   cnuaslink_result sending_failed(int error);
   void count_sent(std::size_t payload_bytes);
+  void keep_alive();
   void count_message(std::size_t bytes);
   void read_now_and_then();
   cnuaslink_result send_frame(Lock& lock, const wire::FrameHeader& header, std::span<const std::byte> payload,

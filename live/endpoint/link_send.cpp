@@ -44,8 +44,11 @@ cnuaslink_result Link::sending_failed(int error) {
 void Link::count_sent(std::size_t payload_bytes) {
   ++counters_.frames_sent;
   counters_.bytes_sent += wire::kHeaderBytes + payload_bytes;
-  if (options_.keepalive_ps > 0) protocol_.sent(monotonic_now());
   ++sent_since_read_;
+}
+
+void Link::keep_alive() {
+  if (options_.keepalive_ps > 0) protocol_.sent(monotonic_now());
 }
 
 // A program that sends without ever having to wait still receives.
@@ -62,6 +65,7 @@ cnuaslink_result Link::try_send(const wire::FrameHeader& header, std::span<const
   const std::array<iovec, 3> pieces{piece(bytes), piece(first), piece(second)};
   if (const int error = connection_.send(pieces.data(), pieces.size())) return sending_failed(error);
   count_sent(header.payload_bytes);
+  keep_alive();
   return CNUASLINK_OK;
 }
 
@@ -73,7 +77,7 @@ cnuaslink_result Link::send_frame(Lock& lock, const wire::FrameHeader& header,
     if (!can_send()) return later();
     cnuaslink_result result = send_combined(header.destination);
     if (result == CNUASLINK_OK) result = try_send(header, payload);
-    if (result == CNUASLINK_AGAIN && writable.want()) ++counters_.send_waits;
+    if (result == CNUASLINK_AGAIN && can_send() && writable.want()) ++counters_.send_waits;
     return result;
   });
 }
@@ -143,6 +147,7 @@ cnuaslink_result Link::try_send_many(std::span<const cnuaslink_outgoing> message
     count_sent(wrapping(messages[i]).size() + messages[i].bytes);
     count_message(messages[i].bytes);
   }
+  if (done > 0) keep_alive();
   sent += done;
   return done < count ? sending_failed(error) : CNUASLINK_OK;
 }
@@ -156,7 +161,7 @@ cnuaslink_result Link::send_many(std::span<const cnuaslink_outgoing> messages, s
     cnuaslink_result result = CNUASLINK_OK;
     while (result == CNUASLINK_OK && sent < messages.size())
       result = try_send_many(messages.subspan(sent), sent);
-    if (result == CNUASLINK_AGAIN && writable.want()) ++counters_.send_waits;
+    if (result == CNUASLINK_AGAIN && can_send() && writable.want()) ++counters_.send_waits;
     return result;
   });
 }

@@ -93,6 +93,7 @@ void Link::answer() {
     if (result != CNUASLINK_OK) ++counters_.replies_dropped;
     if (!replies_.empty()) replies_.pop();
   }
+  look_at_room();
   const bool waits = !replies_.empty();
   if (waits == replies_wait_) return;
   replies_wait_ = waits;

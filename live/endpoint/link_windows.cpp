@@ -185,7 +185,8 @@ cnuaslink_result Link::flush_one(Lock& lock, GpuId to, Picoseconds until_ps, boo
   return wait_until(lock, until_ps, at_once, [&] {
     if (!asked) {
       const cnuaslink_result result = try_ask_for_flush(to, flushed, asked);
-      if (result == CNUASLINK_AGAIN && can_send() && writable.want()) ++counters_.send_waits;
+      if (result == CNUASLINK_AGAIN && can_send() && operations_.has_room() && writable.want())
+        ++counters_.send_waits;
       if (result != CNUASLINK_OK) return result;
     }
     Peer& target = peer(to);

@@ -216,19 +216,26 @@ TEST_F(HostilePeer, AFlushThatWasAnsweredWithNonsenseHasLost) {
 }
 
 TEST_F(HostilePeer, FloodsOfRequestsAreAnsweredWithinBounds) {
-  // Thousands of requests for a megabyte each, whose answers it does not read at first.
+  constexpr std::uint32_t kSmall = 40'000;  // more than sockets, queues and the link hold answers
+  constexpr std::uint32_t kLarge = 20;
+  cnuaslink_options given = options(3);
+  given.flags = CNUASLINK_RAW;
+  given.receive_bytes = 1;  // it does not read while it sends
+  hostile_ = open(given);
   std::thread flood([&] {
-    for (std::uint32_t i = 0; i < 3000; ++i)
+    for (std::uint32_t i = 0; i < kSmall; ++i)
       tell<wire::kGetBytes>(wire::Get{99, i, 0, 1'048'576});  // refused: the answers are small
-    for (std::uint32_t i = 0; i < 20; ++i)
+    for (std::uint32_t i = 0; i < kLarge; ++i)
       tell<wire::kGetBytes>(wire::Get{7, i, 0, 1'048'576});
   });
   serve();
-  flood.join();
-  std::uint64_t refusals = 0;
+  // Its answers are not read, so that B has to stop reading its requests.
+  while (counters(b_).receive_stops == 0)
+    std::this_thread::yield();
+  std::uint32_t refusals = 0;
   std::uint64_t bytes_read = 0;
-  while (refusals < 3000 || bytes_read < 20 * 1'048'576) {
-    const Received received = receive(hostile_);
+  while (refusals < kSmall || bytes_read < kLarge * 1'048'576) {
+    const Received received = receive(hostile_, gpu(1));
     ASSERT_EQ(received.result, CNUASLINK_OK);
     if (received.text.size() == wire::kGetReplyBytes) {
       ++refusals;
@@ -236,8 +243,9 @@ TEST_F(HostilePeer, FloodsOfRequestsAreAnsweredWithinBounds) {
       bytes_read += received.text.size() - wire::kGetReplyBytes;
     }
   }
-  EXPECT_EQ(refusals, 3000u);
-  EXPECT_EQ(bytes_read, 20u * 1'048'576);
+  flood.join();
+  EXPECT_EQ(refusals, kSmall);
+  EXPECT_EQ(bytes_read, kLarge * 1'048'576u);
   EXPECT_EQ(counters(b_).replies_dropped, 0u);
 }
 
