@@ -294,7 +294,7 @@ Failure Communicator::wait_for(const Operation& operation, Patience& patience, s
   const bool doubtful = link_->suspicion(awaited_gpu(operation), patience.suspicious).failed();
   if (doubtful && waited >= settings_.timeout_ns / 2) return timed_out(operation, waited);
   pause_ns = kLongestWaitNs;
-  if (operation.link_is_full()) {
+  if (operation.link_is_full() || mailbox_.owes_credits()) {
     pause_ns = patience.retry_ns;
     patience.retry_ns = std::min(2 * patience.retry_ns, kLastRetryNs);
   }

@@ -72,6 +72,8 @@ class Mailbox final : public Recipient {
   void sent(Rank peer, const ccl::ChunkHeader& header, std::size_t bytes);
   // Tells peers how far they may go on, as far as the link takes it now.
   void send_credits(Failure& why);
+  // The link did not take all of them: peers may be waiting for what they were not told.
+  bool owes_credits() const { return !owed_.empty(); }
   // Tells one peer that this rank gives up. done, again, failed.
   Link::Sent send_abort(Rank peer, std::uint32_t sequence, cnuasccl_status_t status, Rank culprit);
 
