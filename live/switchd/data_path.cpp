@@ -18,6 +18,8 @@ namespace {
 
 // A port that has much to say lets the others have their turn after so many calls.
 constexpr int kCallsARound = 2;
+// More than a peer's send buffer can hold.
+constexpr int kMostRoundsToTheEnd = 4096;
 // How often a stalled port's peer is looked at: it may have read something, which no event tells.
 constexpr Picoseconds kStallPoll = 5 * kMillisecond;
 
@@ -71,6 +73,16 @@ void DataPath::detach(PortIndex index, const std::string& why) {
   fabric_.link_down(index, monotonic_now(), actions_);
   settle();
   gone_(index, why);
+}
+
+bool DataPath::still_attached(PortIndex index) {
+  Port& port = ports_[index];
+  if (!port.connection || !hung_up(port.connection.get())) return attached(index);
+  for (int round = 0; round < kMostRoundsToTheEnd && port.connection && port.receiving && !port.paused;
+       ++round)
+    receive_from(index);
+  if (port.connection && !port.receiving) detach(index, "the peer has closed");
+  return attached(index);
 }
 
 void DataPath::set_admin_state(PortIndex index, bool up) {

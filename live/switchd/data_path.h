@@ -40,6 +40,9 @@ class DataPath {
   Result<void> attach(PortIndex port, UniqueFd connection);
   bool attached(PortIndex port) const { return static_cast<bool>(ports_[port].connection); }
 
+  // As attached(), after a peer that has gone without having been noticed has been seen off.
+  bool still_attached(PortIndex port);
+
   void set_admin_state(PortIndex port, bool up);
   void clear_counters() { fabric_.clear_counters(); }
   // Errors: those of Switch::reconfigure().

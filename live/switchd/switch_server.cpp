@@ -133,7 +133,7 @@ bool SwitchServer::accept_one(PortIndex index) {
            (peer ? to_string(*peer) : "an unknown user") + " may not connect here");
     return true;
   }
-  if (path_.attached(index)) {
+  if (path_.still_attached(index)) {
     ++ports_[index].facts.refused_busy;
     const std::optional<PeerCredentials>& first = ports_[index].facts.peer;
     refuse(index, std::move(connection),

@@ -59,6 +59,19 @@ TEST_F(PortLife, SecondEndpointIsToldWhyAndTurnedAway) {
 }
 
 // An endpoint that has stopped sending still receives, and costs nothing while it does.
+TEST_F(PortLife, WhoeverComesAfterOneThatHasGoneIsNotTurnedAway) {
+  start();
+  for (int i = 0; i < 300; ++i) {
+    RawEndpoint before = gpu(0);
+    ASSERT_TRUE(before.send(numbered_frame(gpu_at(0), gpu_at(1), 0, 100)));
+    before.close();
+    RawEndpoint after = connect(0);
+    after.close();
+  }
+  ASSERT_TRUE(eventually([&] { return port_status(0).at("connections") == 600; }));
+  EXPECT_EQ(port_status(0).at("refused_busy"), 0);
+}
+
 TEST_F(PortLife, HalfOpenPeerIsDeliveredTo) {
   constexpr std::uint64_t kFrames = 200;
   start();
