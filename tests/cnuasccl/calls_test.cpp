@@ -68,12 +68,12 @@ TEST(ArgumentTest, AreCheckedBeforeAnythingIsSent) {
 // Calls that differ between the ranks: a status on every rank, in this call or, for who has finished, the
 // next.
 void expect_mismatch(int ranks, const std::function<cnuasccl_status_t(int, cnuasccl_comm_t, float*)>& call,
-                     const std::vector<cnuasccl_status_t>& found) {
+                     const std::vector<cnuasccl_status_t>& found, std::int64_t timeout_ns = kHangGuardNs) {
   World world(ranks);
   std::vector<cnuasccl_status_t> statuses(static_cast<std::size_t>(ranks));
   std::vector<std::string> texts(static_cast<std::size_t>(ranks));
   world.run_with([&](int rank, cnuasccl_comm_t comm) {
-    configure(comm, [](cnuasccl_config& config) { config.timeout_ns = 500'000'000; });
+    configure(comm, [&](cnuasccl_config& config) { config.timeout_ns = timeout_ns; });
     std::vector<float> data(400, 1.0F);
     cnuasccl_status_t status = call(rank, comm, data.data());
     if (status == CNUASCCL_OK) status = cnuasccl_barrier(comm);
@@ -120,7 +120,8 @@ TEST(MismatchTest, OfOperatorTypeCountRootAlgorithmAndKind) {
                                       rank == odd ? ranks - 1 - odd : odd);
           },
           // Two ranks that each wait for, or each send to, the other one.
-          {CNUASCCL_ROOT_MISMATCH, CNUASCCL_WRONG_SEQUENCE, CNUASCCL_TIMEOUT, CNUASCCL_WRONG_KIND});
+          {CNUASCCL_ROOT_MISMATCH, CNUASCCL_WRONG_SEQUENCE, CNUASCCL_TIMEOUT, CNUASCCL_WRONG_KIND},
+          500'000'000);
       expect_mismatch(ranks,
                       [odd](int rank, cnuasccl_comm_t comm, float* data) {
                         configure(comm, [&](cnuasccl_config& config) {
@@ -346,16 +347,17 @@ TEST(FlightTest, KeepsTheLastCollectives) {
   World world(2);
   const std::string path = testing::TempDir() + "/flight-" + std::to_string(getpid()) + ".json";
   world.run_with([&](int rank, cnuasccl_comm_t comm) {
-    configure(comm, [](cnuasccl_config& config) {
-      config.flight_entries = 3;
-      config.timeout_ns = 100'000'000;
-    });
+    configure(comm, [](cnuasccl_config& config) { config.flight_entries = 3; });
     std::vector<std::int64_t> data(10, 1);
     for (int i = 0; i < 4; ++i)
       EXPECT_OK(cnuasccl_all_reduce(comm, data.data(), data.data(), 10, CNUASCCL_INT64, CNUASCCL_MAX));
     EXPECT_OK(cnuasccl_broadcast(comm, data.data(), data.data(), 10, CNUASCCL_INT64, 1));
     EXPECT_OK(cnuasccl_barrier(comm));
     if (rank == 1) return;
+    configure(comm, [](cnuasccl_config& config) {
+      config.flight_entries = 3;
+      config.timeout_ns = 100'000'000;
+    });
     EXPECT_EQ(cnuasccl_barrier(comm), CNUASCCL_TIMEOUT);
     EXPECT_EQ(cnuasccl_flight_dump(comm, "/nowhere/at/all"), CNUASCCL_SYSTEM);
     EXPECT_EQ(cnuasccl_flight_dump(comm, nullptr), CNUASCCL_INVALID_ARGUMENT);

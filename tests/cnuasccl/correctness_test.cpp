@@ -3,6 +3,7 @@
 #include "tests/cnuasccl/ranks.h"
 #include "tests/cnuasccl/reference.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -87,7 +88,7 @@ class Prepared {
     const cnuasccl_status_t status = call(comm, from, to);
     result.assign(to, to + recv.size());
     guards = recv.untouched() && send.untouched();
-    if (!case_.in_place) guards = guards && std::memcmp(send.data(), input.data(), input.size()) == 0;
+    if (!case_.in_place) guards = guards && std::equal(input.begin(), input.end(), send.data());
     return status;
   }
 
