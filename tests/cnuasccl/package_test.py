@@ -24,13 +24,10 @@ class PackageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="cnuasccl-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.prefix = cls.folder / "moved"
         run("cmake", "--install", BUILD, "--component", "cnuasccl", "--prefix", cls.folder / "prefix")
         (cls.folder / "prefix").rename(cls.prefix)  # nothing in it may know where it was
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
 
     def library_folder(self):
         return next(self.prefix.rglob("libcnuasccl.so")).parent
