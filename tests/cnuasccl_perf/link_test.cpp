@@ -159,6 +159,20 @@ TEST_F(SocketLink, DescriptorIsReadableWhileThereIsSomething) {
   EXPECT_EQ(receive(b).text, "x");
 }
 
+// What arrives while nobody calls is read all the same.
+TEST_F(SocketLink, ReadsWhileTheProgramDoesSomethingElse) {
+  End a = open(0);
+  End b = open(1);
+  ASSERT_EQ(send(a, 0x0101, "x"), CNUASCCL_OK);
+  EXPECT_TRUE(eventually([&] {
+    cnuaslink_state state{};
+    state.struct_bytes = sizeof state;
+    return cnuaslink_status(cnuasccl_link_endpoint(b.link.get()), &state) == CNUASLINK_OK &&
+           state.held_messages == 1;
+  }));
+  EXPECT_EQ(receive(b).text, "x");
+}
+
 TEST_F(SocketLink, FailsWhenTheSwitchIsGone) {
   End a = open(0);
   EXPECT_NE(a.extension.available(a.transport.context), 0);

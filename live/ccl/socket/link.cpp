@@ -6,16 +6,39 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <memory>
+#include <mutex>
 #include <new>
+#include <system_error>
+#include <thread>
 
 struct cnuasccl_link {
+  ~cnuasccl_link() {
+    if (reader.joinable()) {
+      {
+        const std::lock_guard lock(mutex);
+        closing = true;
+      }
+      may_end.notify_one();
+      reader.join();
+    }
+    if (owned) cnuaslink_close(endpoint);
+  }
+
   cnuaslink* endpoint = nullptr;
   bool owned = false;
   std::atomic<std::uint64_t> dropped{0};
+  std::atomic<std::uint64_t> uses{0};  // calls of the transport
+  // Reads while the transport is not used, and only then: two who read the same socket are in each other's
+  // way.
+  std::thread reader;
+  std::mutex mutex;
+  std::condition_variable may_end;
+  bool closing = false;                                                                  // under the mutex
   std::array<std::byte, cnuas::ccl::kEnvelopeBytes + cnuas::ccl::kMaxChunkBytes> whole;  // of two pieces
 };
 
@@ -51,7 +74,36 @@ cnuasccl_link& link_of(void* context) {
   return *static_cast<cnuasccl_link*>(context);
 }
 
+// Well below the 50 ms after which a switch takes a reader for dead.
+constexpr std::chrono::milliseconds kIdle{10};
+// So much at a time that all peers' windows are read.
+constexpr int kReadsAtATime = 8;
+
+void read_while_idle(cnuasccl_link& link) {
+  std::uint64_t seen = link.uses;
+  std::unique_lock lock(link.mutex);
+  while (!link.may_end.wait_for(lock, kIdle, [&] { return link.closing; })) {
+    lock.unlock();
+    const std::uint64_t uses = link.uses;
+    for (int i = 0; uses == seen && i < kReadsAtATime; ++i)
+      cnuaslink_progress(link.endpoint);
+    seen = uses;
+    lock.lock();
+  }
+}
+
+// False: the system gives no thread.
+bool start_reader(cnuasccl_link& link) {
+  try {
+    link.reader = std::thread([&link] { read_while_idle(link); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
 cnuasccl_status_t send(std::uint16_t gpu, const void* frame, std::size_t bytes, void* context) {
+  ++link_of(context).uses;
   return status_of(cnuaslink_send(link_of(context).endpoint, gpu, frame, bytes, kSendWaitNs));
 }
 
@@ -79,6 +131,7 @@ cnuaslink_result take_cut(cnuaslink* endpoint, void* frame, std::size_t capacity
 cnuasccl_status_t recv_wait(std::uint16_t* source, void* frame, std::size_t capacity, std::size_t* bytes,
                             std::int64_t timeout_ns, void* context) {
   cnuasccl_link& link = link_of(context);
+  ++link.uses;
   for (;;) {
     cnuaslink_message message{};
     cnuaslink_result result =
@@ -134,7 +187,6 @@ cnuaslink_options endpoint_options(const cnuasccl_link_options& given) {
   options.port = given.port;
   options.gpu_id = given.gpu_id;
   options.connect_timeout_ns = given.connect_timeout_ns;
-  if (given.progress_thread != 0) options.flags |= CNUASLINK_PROGRESS_THREAD;
   return options;
 }
 
@@ -180,6 +232,12 @@ cnuasccl_status_t cnuasccl_link_open(const cnuasccl_link_options* options, cnuas
     return status;
   }
   (*link)->owned = true;
+  if (given.progress_thread != 0 && !start_reader(**link)) {
+    say(error, capacity, "the system gives no thread", "");
+    delete *link;
+    *link = nullptr;
+    return CNUASCCL_SYSTEM;
+  }
   return CNUASCCL_OK;
 }
 
@@ -195,8 +253,6 @@ cnuasccl_status_t cnuasccl_link_wrap(cnuaslink* endpoint, cnuasccl_link** link) 
 }
 
 void cnuasccl_link_close(cnuasccl_link* link) {
-  if (link == nullptr) return;
-  if (link->owned) cnuaslink_close(link->endpoint);
   delete link;
 }
 
