@@ -210,9 +210,22 @@ void DataPath::set_events(PortIndex index) {
 void DataPath::on_time() {
   if (monotonic_now() < fabric_.next_deadline()) return;
   retry_blocked();
+  const std::vector<bool> before = stalled_ports();
   fabric_.on_deadline(monotonic_now(), actions_);
+  const std::vector<bool> after = stalled_ports();
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    if (after[i] && !before[i] && ports_[i].connection)
+      ports_[i].unread_at_stall = unread_by_peer(ports_[i].connection.get());
+  }
   settle();
   watch_stalled();
+}
+
+std::vector<bool> DataPath::stalled_ports() const {
+  std::vector<bool> stalled(ports_.size());
+  for (std::size_t i = 0; i < ports_.size(); ++i)
+    stalled[i] = fabric_.status(static_cast<PortIndex>(i)).stalled;
+  return stalled;
 }
 
 // EPOLLOUT comes when most of the peer's queue has been read; a slow reader may have made room for a frame
@@ -231,10 +244,8 @@ void DataPath::watch_stalled() {
   if (stall_timer_) return;
   bool any = false;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
-    Port& port = ports_[i];
-    if (!port.connection || port.deaf || !fabric_.status(static_cast<PortIndex>(i)).stalled) continue;
-    any = true;
-    port.unread_at_stall = unread_by_peer(port.connection.get());
+    const Port& port = ports_[i];
+    any = any || (port.connection && !port.deaf && fabric_.status(static_cast<PortIndex>(i)).stalled);
   }
   if (!any) return;
   stall_timer_ = loop_.call_at(monotonic_now() + kStallPoll, [this] {

@@ -77,6 +77,7 @@ class DataPath {
   void detach(PortIndex index, const std::string& why);
   void set_events(PortIndex index);
   void retry_blocked();
+  std::vector<bool> stalled_ports() const;
   void watch_stalled();
   void poll_stalled();
 
