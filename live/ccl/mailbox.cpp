@@ -35,7 +35,8 @@ bool is_control(std::uint16_t kind) {
 
 }  // namespace
 
-Mailbox::Mailbox(const Membership& membership) : membership_(membership), peers_(membership.size()) {}
+Mailbox::Mailbox(const Membership& membership)
+    : membership_(membership), window_(window_of(membership.size())), peers_(membership.size()) {}
 
 Mailbox::Channel& Mailbox::channel(Rank peer, std::uint8_t number) {
   if (!peers_[peer]) peers_[peer] = std::make_unique<Channels>();
@@ -157,9 +158,9 @@ Failure Mailbox::admit_data(const Frame& frame) {
                                     std::to_string(frame.envelope.sequence) +
                                     ", which has ended here without it; now it is " +
                                     std::to_string(sequence_));
-  if (here.held.size() >= kWindow)
+  if (here.held.size() >= window_)
     return collectives::failure(CNUASCCL_FLOODED, membership_.describe(frame.source) +
-                                                      " has sent more than " + std::to_string(kWindow) +
+                                                      " has sent more than " + std::to_string(window_) +
                                                       " frames that are not due");
   return {};
 }
@@ -182,7 +183,7 @@ void Mailbox::use(const Frame& frame) {
 void Mailbox::count_consumed(Rank peer, std::uint8_t number) {
   Channel& here = channel(peer, number);
   ++here.consumed;
-  if (here.owed || here.consumed - here.reported < kWindow / 2) return;
+  if (here.owed || here.consumed - here.reported < window_ / 2) return;
   here.owed = true;
   owed_.push_back(Owed{peer, number});
 }
@@ -228,7 +229,7 @@ void Mailbox::set_consumer(Consumer* consumer, std::uint32_t next) {
 
 bool Mailbox::may_send(Rank peer, std::uint8_t number) const {
   const Channel* here = existing(peer, number);
-  return here == nullptr || here->next_out - here->acknowledged < kWindow;
+  return here == nullptr || here->next_out - here->acknowledged < window_;
 }
 
 ccl::ChunkHeader Mailbox::next_header(Rank peer, std::uint8_t number, bool checksum) const {
@@ -268,7 +269,7 @@ void Mailbox::send_credits(Failure& why) {
   for (std::size_t i = 0; i < owed_.size(); ++i) {
     const Owed owed = owed_[i];
     Channel& here = channel(owed.peer, owed.channel);
-    const bool needed = here.consumed - here.reported >= kWindow / 2;  // a frame may have told it meanwhile
+    const bool needed = here.consumed - here.reported >= window_ / 2;  // a frame may have told it meanwhile
     if (needed && !why.failed()) {
       const ccl::ChunkHeader header{0, here.consumed, owed.channel, true};
       encode_control(ccl::EnvelopeKind::credit, owed.peer, sequence_, header, {}, bytes);

@@ -8,6 +8,7 @@
 #include "live/ccl/link.h"
 #include "live/ccl/membership.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +20,16 @@
 namespace cnuas::live::collectives {
 
 inline constexpr std::uint8_t kChannels = 8;
-// Frames of one peer on one channel that may be under way or held at a time. Each channel has its own, so
-// that a message nobody waits for yet never keeps back one that somebody does.
-inline constexpr std::uint32_t kWindow = 16;
+// Frames of one peer on one channel that may be under way or held at a time, the same on all ranks. Each
+// channel has its own, so that a message nobody waits for yet never keeps back one that somebody does.
+//
+// What all peers together may have under way fits into the socket of a receiver that is not running for a
+// while (31 of the largest frames in 1 MiB, as the kernel counts): if it did not, a switch would keep the
+// rest for 50 ms and then take the receiver for dead.
+constexpr std::uint32_t window_of(Rank ranks) {
+  constexpr std::uint32_t kAtAReceiver = 24;
+  return ranks < 2 ? 16 : std::clamp<std::uint32_t>(kAtAReceiver / (ranks - 1), 2, 16);
+}
 inline constexpr Rank kNoRank = ~Rank{0};
 
 struct Frame {
@@ -46,6 +54,8 @@ class Mailbox final : public Recipient {
   };
 
   explicit Mailbox(const Membership& membership);
+
+  std::uint32_t window() const { return window_; }
 
   std::uint32_t communicator() const override { return membership_.id(); }
   void deliver(GpuId source, const ccl::Envelope& envelope, std::span<const std::byte> payload) override;
@@ -99,7 +109,7 @@ class Mailbox final : public Recipient {
     std::uint32_t consumed = 0;
     std::uint32_t reported = 0;  // of these, what the peer knows
     bool owed = false;           // it is time to tell
-    std::vector<Held> held;      // at most kWindow, in order
+    std::vector<Held> held;      // at most window_, in order
   };
   struct Owed {
     Rank peer;
@@ -121,6 +131,7 @@ class Mailbox final : public Recipient {
                              std::span<std::byte> out) const;
 
   const Membership& membership_;
+  std::uint32_t window_;
   Link* link_ = nullptr;
   Consumer* consumer_ = nullptr;
   std::uint32_t sequence_ = 0;  // of what runs, or will next

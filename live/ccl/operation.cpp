@@ -319,7 +319,7 @@ std::string Operation::describe_lane(ccl::Lane lane) const {
   const bool window = !mailbox_->may_send(out.step.peer, out.step.channel);
   return "sending: chunk " + std::to_string(out.index) + " of " + std::to_string(out.plan.count()) + " to " +
          membership_.describe(out.step.peer) +
-         (window ? ", which has not used the " + std::to_string(kWindow) + " before it"
+         (window ? ", which has not used the " + std::to_string(mailbox_->window()) + " before it"
                  : std::string(", for which the link takes no more")) +
          place;
 }

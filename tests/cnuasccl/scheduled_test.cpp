@@ -210,13 +210,16 @@ class RankRun {
     if (!operation_ && !begin()) return false;
     Mailbox& mailbox = *sides_[drawn_->communicator].mailbox;
     const std::uint64_t before = operation_->progress();
+    const std::uint64_t sent_before = mailbox.counters().frames_sent;
     Failure why;
     std::size_t came = link_.receive(4, why);
     operation_->advance(why);
     mailbox.send_credits(why);
     EXPECT_FALSE(why.failed()) << why.text;
     EXPECT_FALSE(mailbox.failure().failed()) << mailbox.failure().text;
-    const bool moved = came > 0 || operation_->progress() != before;
+    // A credit alone is no progress of the operation, and yet it may let others go on.
+    const bool moved =
+        came > 0 || operation_->progress() != before || mailbox.counters().frames_sent != sent_before;
     if (!operation_->finished()) return moved;
     end();
     return true;
