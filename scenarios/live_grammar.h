@@ -14,7 +14,7 @@ inline constexpr Form kIdentities = {.kind = Kind::list,
                                      .most = 1024,
                                      .element = &kIdentity};
 inline constexpr Form kKeepaliveTimeout = {
-    .kind = Kind::time, .what = "a time such as 5 s", .least = kMillisecond, .most = 100'000 * kSecond};
+    .kind = Kind::time, .what = "a time such as 5 s", .least = kMicrosecond, .most = 100'000 * kSecond};
 inline constexpr Field kLiveFields[] = {
     {"allow_users", &kIdentities, false,
      "Numbers of the users that may connect, beside root and the daemon's own."},

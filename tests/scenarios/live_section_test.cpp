@@ -14,7 +14,7 @@ using testing::IsEmpty;
 LoadResult load_with(const std::string& live) {
   return load_text(
       "scenario: s\nfabric: {gpus_per_rack: 2, link: nvlink4}\n"
-      "workload: [{collective: barrier}]\n" +
+      "workload: [{collective: all_reduce, size: 1 KiB}]\n" +
       live);
 }
 
@@ -42,7 +42,7 @@ TEST(LiveSection, IsCheckedLikeTheRest) {
   EXPECT_THAT(errors("live: {allow_users: [-1]}\n"), HasSubstr("error"));
   EXPECT_THAT(errors("live: {allow_users: [4294967295]}\n"), HasSubstr("error"));
   EXPECT_THAT(errors("live: {allow_users: root}\n"), HasSubstr("a list of numbers"));
-  EXPECT_THAT(errors("live: {keepalive_timeout: 5}\n"), HasSubstr("a time such as 5 s"));
+  EXPECT_THAT(errors("live: {keepalive_timeout: 5}\n"), HasSubstr("has no unit"));
 }
 
 }  // namespace
