@@ -61,14 +61,14 @@ TEST_F(PortLife, SecondEndpointIsToldWhyAndTurnedAway) {
 // An endpoint that has stopped sending still receives, and costs nothing while it does.
 TEST_F(PortLife, WhoeverComesAfterOneThatHasGoneIsNotTurnedAway) {
   start();
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 100; ++i) {
     RawEndpoint before = gpu(0);
     ASSERT_TRUE(before.send(numbered_frame(gpu_at(0), gpu_at(1), 0, 100)));
     before.close();
     RawEndpoint after = connect(0);
     after.close();
   }
-  ASSERT_TRUE(eventually([&] { return port_status(0).at("connections") == 600; }));
+  ASSERT_TRUE(eventually([&] { return port_status(0).at("connections") == 200; }));
   EXPECT_EQ(port_status(0).at("refused_busy"), 0);
 }
 
@@ -181,6 +181,12 @@ TEST_F(PortLife, FlappingOfTheAdminStateHarmsNobody) {
 }
 
 // The process is killed while it sends as fast as it can: all that send() took is there.
+// Not all there is: that might never end where the sender is the faster one.
+void read_some(RawEndpoint& receiver) {
+  for (int i = 0; i < 200 && receiver.receive_at_once(); ++i) {
+  }
+}
+
 TEST_F(PortLife, KillingAnEndpointInMidBurstLosesNothing) {
   start();
   start_bystanders();
@@ -198,14 +204,12 @@ TEST_F(PortLife, KillingAnEndpointInMidBurstLosesNothing) {
     }));
     doomed.reset();  // the other process's alone
     ASSERT_TRUE(eventually([&] {
-      while (receiver.receive_at_once()) {
-      }
+      read_some(receiver);
       return *sent > 300;
     }));
     process.kill();
     EXPECT_TRUE(eventually([&] {
-      while (receiver.receive_at_once()) {
-      }
+      read_some(receiver);
       return port_status(2).at("link_up") == false;
     }));
     const std::uint64_t received = telemetry().count(2, "DATA", "rx_frames") - before;
