@@ -31,8 +31,8 @@ bool Inbox::hold(const wire::FrameHeader& header, std::span<const std::byte> pay
 }
 
 bool Inbox::hold(const wire::FrameHeader& header, std::span<const std::byte> payload, AlignedBytes& memory) {
-  const std::byte* aligned = memory.get() + kPayloadAlignment;
-  if (payload.size() < kKeepsMemoryFrom || payload.data() != aligned) return hold(header, payload);
+  if (payload.size() < kKeepsMemoryFrom || payload.data() != memory.get() + kFramePayloadAt)
+    return hold(header, payload);
   if (!may_hold(header.source)) return false;
   return append(header, payload, std::move(memory), kFrameMemoryBytes);
 }

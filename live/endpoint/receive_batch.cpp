@@ -7,7 +7,7 @@ namespace cnuas::live::endpoint {
 
 bool ReceiveBatch::allocate() {
   for (std::size_t slot = 0; slot < kSlots; ++slot) {
-    memory_[slot] = allocate_aligned(kFrameMemoryBytes);
+    memory_[slot] = allocate_frame();
     if (!memory_[slot]) return false;
     pieces_[slot] = {memory_[slot].get() + kFrameAt, wire::kMaxFrameBytes};
     headers_[slot].msg_hdr.msg_iov = &pieces_[slot];
