@@ -56,11 +56,13 @@ DataPath::~DataPath() {
 Result<void> DataPath::attach(PortIndex index, UniqueFd connection) {
   Port& port = ports_[index];
   set_send_buffer(connection.get(), send_buffer_);
-  Result<EventLoop::Watch> watch =
-      loop_.watch(connection.get(), EPOLLIN | EPOLLRDHUP,
-                  [this, index](std::uint32_t events) { on_events(index, events); });
-  if (!watch) return tl::unexpected(watch.error());
-  port = Port{std::move(connection), *watch, true};
+  port = Port{};
+  port.connection = std::move(connection);
+  port.receiving = true;
+  if (Result<void> watched = watch(index); !watched) {
+    port = Port{};
+    return watched;
+  }
   fabric_.link_up(index, monotonic_now(), actions_);
   settle();
   return {};
@@ -86,6 +88,7 @@ bool DataPath::still_attached(PortIndex index) {
 }
 
 void DataPath::set_admin_state(PortIndex index, bool up) {
+  ports_[index].unread_at_stall.reset();  // a port that is taken down is not stalled any more
   fabric_.set_admin_state(index, up, monotonic_now(), actions_);
   settle();
 }
@@ -102,11 +105,9 @@ void DataPath::on_events(PortIndex index, std::uint32_t events) {
   Port& port = ports_[index];
   const bool readable = port.receiving && !port.paused;
   if ((events & EPOLLOUT) != 0) {
-    port.blocked = false;
-    fabric_.unstall(index, monotonic_now(), actions_);
+    unstall(index);
     to_send_.push_back(index);
     settle();
-    set_events(index);
   }
   if (!port.connection) return;
   if (readable && (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) return receive_from(index);
@@ -192,17 +193,29 @@ void DataPath::settle() {
   }
 }
 
-void DataPath::set_events(PortIndex index) {
-  Port& port = ports_[index];
-  if (!port.connection) return;
+std::uint32_t DataPath::events_of(const Port& port) {
   std::uint32_t events = 0;
   if (port.receiving && !port.paused) events |= EPOLLIN | EPOLLRDHUP;
   if (port.blocked) events |= EPOLLOUT;
-  if (port.watch) return loop_.change(port.watch, events);
-  if (port.paused) return;  // it had hung up
-  Result<EventLoop::Watch> watch = loop_.watch(
-      port.connection.get(), events, [this, index](std::uint32_t reported) { on_events(index, reported); });
-  if (watch) port.watch = *watch;
+  return events;
+}
+
+void DataPath::set_events(PortIndex index) {
+  const Port& port = ports_[index];
+  if (!port.connection) return;
+  if (port.watch) return loop_.change(port.watch, events_of(port));
+  // It had hung up while it was paused.
+  if (!port.paused) watch(index);
+}
+
+Result<void> DataPath::watch(PortIndex index) {
+  Port& port = ports_[index];
+  Result<EventLoop::Watch> watched =
+      loop_.watch(port.connection.get(), events_of(port),
+                  [this, index](std::uint32_t events) { on_events(index, events); });
+  if (!watched) return tl::unexpected(watched.error());
+  port.watch = *watched;
+  return {};
 }
 
 // --- Time -------------------------------------------------------------------------------------------------
@@ -210,22 +223,9 @@ void DataPath::set_events(PortIndex index) {
 void DataPath::on_time() {
   if (monotonic_now() < fabric_.next_deadline()) return;
   retry_blocked();
-  const std::vector<bool> before = stalled_ports();
   fabric_.on_deadline(monotonic_now(), actions_);
-  const std::vector<bool> after = stalled_ports();
-  for (std::size_t i = 0; i < ports_.size(); ++i) {
-    if (after[i] && !before[i] && ports_[i].connection)
-      ports_[i].unread_at_stall = unread_by_peer(ports_[i].connection.get());
-  }
   settle();
   watch_stalled();
-}
-
-std::vector<bool> DataPath::stalled_ports() const {
-  std::vector<bool> stalled(ports_.size());
-  for (std::size_t i = 0; i < ports_.size(); ++i)
-    stalled[i] = fabric_.status(static_cast<PortIndex>(i)).stalled;
-  return stalled;
 }
 
 // EPOLLOUT comes when most of the peer's queue has been read; a slow reader may have made room for a frame
@@ -240,14 +240,28 @@ void DataPath::retry_blocked() {
   settle();
 }
 
+// The peer reads again.
+void DataPath::unstall(PortIndex index) {
+  Port& port = ports_[index];
+  port.blocked = false;
+  port.unread_at_stall.reset();
+  set_events(index);
+  fabric_.unstall(index, monotonic_now(), actions_);
+}
+
+// Each port is measured against what was unread when it stalled itself.
 void DataPath::watch_stalled() {
-  if (stall_timer_) return;
   bool any = false;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
-    const Port& port = ports_[i];
-    any = any || (port.connection && !port.deaf && fabric_.status(static_cast<PortIndex>(i)).stalled);
+    Port& port = ports_[i];
+    if (!port.connection || port.deaf || !fabric_.status(static_cast<PortIndex>(i)).stalled) {
+      port.unread_at_stall.reset();
+      continue;
+    }
+    if (!port.unread_at_stall) port.unread_at_stall = unread_by_peer(port.connection.get());
+    any = true;
   }
-  if (!any) return;
+  if (!any || stall_timer_) return;
   stall_timer_ = loop_.call_at(monotonic_now() + kStallPoll, [this] {
     stall_timer_ = EventLoop::Timer{};
     poll_stalled();
@@ -256,15 +270,11 @@ void DataPath::watch_stalled() {
 
 void DataPath::poll_stalled() {
   for (std::size_t i = 0; i < ports_.size(); ++i) {
-    const auto index = static_cast<PortIndex>(i);
     Port& port = ports_[i];
-    if (!port.connection || port.deaf || !fabric_.status(index).stalled) continue;
-    if (unread_by_peer(port.connection.get()) >= port.unread_at_stall) continue;
-    port.blocked = false;
-    set_events(index);
-    fabric_.unstall(index, monotonic_now(), actions_);
-    settle();
+    if (!port.connection || !port.unread_at_stall) continue;
+    if (unread_by_peer(port.connection.get()) < *port.unread_at_stall) unstall(static_cast<PortIndex>(i));
   }
+  settle();
   watch_stalled();
 }
 

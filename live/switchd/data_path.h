@@ -10,6 +10,7 @@
 #include "live/switchd/send_batch.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,11 +62,11 @@ class DataPath {
   struct Port {
     UniqueFd connection;
     EventLoop::Watch watch;
-    bool receiving = false;   // the peer has not ended its stream
-    bool paused = false;      // by the switch
-    bool blocked = false;     // the peer's queue is full
-    bool deaf = false;        // the peer does not receive any more
-    int unread_at_stall = 0;  // what the peer had not read when its port stalled
+    bool receiving = false;              // the peer has not ended its stream
+    bool paused = false;                 // by the switch
+    bool blocked = false;                // the peer's queue is full
+    bool deaf = false;                   // the peer does not receive any more
+    std::optional<int> unread_at_stall;  // what the peer had not read when its port stalled
   };
 
   void on_events(PortIndex index, std::uint32_t events);
@@ -75,9 +76,11 @@ class DataPath {
   void keep(std::span<const ReceiveBatch::Message> messages);
   void end_of_stream(PortIndex index);
   void detach(PortIndex index, const std::string& why);
+  static std::uint32_t events_of(const Port& port);
   void set_events(PortIndex index);
+  Result<void> watch(PortIndex index);
   void retry_blocked();
-  std::vector<bool> stalled_ports() const;
+  void unstall(PortIndex index);
   void watch_stalled();
   void poll_stalled();
 
