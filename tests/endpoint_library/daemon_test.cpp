@@ -44,6 +44,27 @@ TEST_F(Daemon, ASecondEndpointIsToldThatThePortIsBusy) {
   EXPECT_EQ(receive(first).text, "the first is not harmed");
 }
 
+// Two that are started at once: whoever sends waits until the other one is there.
+TEST_F(Daemon, APingThatIsStartedBeforeItsEchoLosesNothing) {
+  cnuas::test::ProgramSettings settings;
+  // clang-format off
+  settings.command = {CNUAS_BINARY_DIR "/bin/cnuas-endpoint", "ping", "--run-dir", run_dir(), "--gpu", "1/1",
+                      "--to", "1/2", "--count", "20", "--timeout", "60s", "--wait", "60s"};
+  // clang-format on
+  settings.output_file = run_dir() + "/ping";
+  Result<ChildProcess> ping = ChildProcess::start(settings);
+  ASSERT_TRUE(ping);
+  ASSERT_TRUE(
+      cnuas::test::eventually([&] { return daemon_->log().find("port_0: connected") != std::string::npos; }));
+  const LinkHandle echo = open(1);
+  for (int i = 0; i < 20; ++i) {
+    const Received received = receive(echo);
+    ASSERT_EQ(received.result, CNUASLINK_OK);
+    ASSERT_EQ(send(echo, gpu(0), received.text), CNUASLINK_OK);
+  }
+  EXPECT_EQ(ping->wait(), 0);
+}
+
 // What the other process of the next test does; its exit status says where it went wrong.
 int keep_a_window(const cnuaslink_options& options) {
   alignas(8) static std::array<std::uint64_t, 1024> memory{};

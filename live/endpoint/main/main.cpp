@@ -43,6 +43,7 @@ int run_command_line(int argc, char** argv) {
   if (options->mode == Mode::one_slot) link = one_slot_options(link);
   Session session(*options);
   if (!session.open(link)) return kInputOutput;
+  session.await_receiver();
   run(session);
   return session.finish();
 }

@@ -117,6 +117,8 @@ void add_link_options(CLI::App& app, Options& options) {
   app.add_flag("--little-endian", options.little_endian, "Sends little-endian headers");
   app.add_flag("--reconnect", options.reconnect, "Waits for the switch to come back when it has gone");
   app.add_flag("--silent", options.silent, "Does not announce itself");
+  add_time(app, "--wait", options.wait_ps,
+           "How long to wait for the GPU of --to to be there, before the first message (default: 5s)");
   app.add_flag("--json", options.json, "Prints the summary as JSON");
   app.add_flag("--quiet", options.quiet, "Shows no progress");
 }

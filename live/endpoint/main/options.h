@@ -32,6 +32,7 @@ struct Options {
   bool little_endian = false;
   bool reconnect = false;
   bool silent = false;
+  Picoseconds wait_ps = 5 * kSecond;  // for the switch to know `to`
   // --- what it does ---
   GpuId to;                        // blast, ping, pattern; kNoGpu: none
   GpuId from;                      // pattern; kNoGpu: any

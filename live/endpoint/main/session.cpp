@@ -73,6 +73,23 @@ bool Session::open(cnuaslink_options link_options) {
   return true;
 }
 
+void Session::await_receiver() {
+  if (options_.to == kNoGpu || options_.to == kBroadcast) return;
+  cnuaslink_peer peer;
+  const Picoseconds until_ps = monotonic_now() + options_.wait_ps;
+  while (cnuaslink_peer_transport(link_.get(), options_.to.value, &peer) == CNUASLINK_OK &&
+         peer.transport == CNUASLINK_TRANSPORT_NONE && told_to_end == 0) {
+    if (monotonic_now() >= until_ps) {
+      std::fprintf(stderr, "warning: GPU %s is not there: %s\n", to_string(options_.to).c_str(), peer.reason);
+      break;
+    }
+    const timespec pause{0, 20'000'000};
+    ::nanosleep(&pause, nullptr);
+    cnuaslink_progress(link_.get());
+  }
+  began_ps_ = last_received_ps_ = monotonic_now();
+}
+
 bool Session::goes_on(std::uint64_t counted) {
   if (told_to_end != 0 || failure_ != CNUASLINK_OK || time_is_over_) return false;
   if (options_.count > 0 && counted >= options_.count) return false;

@@ -45,6 +45,10 @@ class Session {
   // Connects. Prints why not, and returns false.
   bool open(cnuaslink_options link_options);
   static cnuaslink_options link_options(const Options& options);
+  // Until the switch knows the GPU to send to, so that the first messages are not lost when two endpoints are
+  // started at once; at most Options::wait_ps, and not at all where the switch cannot be asked. Says when it
+  // has waited in vain.
+  void await_receiver();
 
   // Whether to go on: no signal, no limit reached (messages of `counted`), the link not failed. Shows
   // progress.
