@@ -7,8 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -75,8 +77,18 @@ ManagementServer::~ManagementServer() {
 
 void ManagementServer::accept_clients() {
   for (int i = 0; i < kAcceptsARound; ++i) {
+    // Those who have gone are about to be closed. Nobody is turned away, or loses a place, on their account.
+    if (full() && somebody_has_gone()) return;
     if (!accept_client()) return;
   }
+}
+
+bool ManagementServer::somebody_has_gone() const {
+  std::vector<pollfd> fds;
+  fds.reserve(clients_.size());
+  for (const auto& [id, client] : clients_)
+    fds.push_back({client.fd.get(), 0, 0});
+  return ::poll(fds.data(), fds.size(), 0) > 0;  // no events asked for: only hang-ups and errors are reported
 }
 
 // False when there is nobody left to accept for now.
@@ -112,7 +124,7 @@ void ManagementServer::admit(UniqueFd fd) {
         peer ? "user " + std::to_string(peer->uid) + " may not manage this switch" : to_string(peer.error()));
     return;
   }
-  if (clients_.size() >= limits_.clients && !make_room()) {
+  if (full() && !make_room()) {
     ++counts_.busy;
     turn_away(std::move(fd), RefusalCode::busy,
               std::to_string(clients_.size()) + " clients are connected and none of them is idle; try again");

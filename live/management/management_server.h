@@ -75,6 +75,8 @@ class ManagementServer {
   void accept_clients();
   bool accept_client();
   void admit(UniqueFd fd);
+  bool full() const { return clients_.size() >= limits_.clients; }
+  bool somebody_has_gone() const;
   bool make_room();
   bool turn_away_without_descriptor();
   void pause_accepting();

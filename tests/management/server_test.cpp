@@ -256,6 +256,25 @@ TEST(ManagementServerTest, TheLongestIdleClientMakesRoom) {
   EXPECT_EQ(desk.ask(callers[2], kVersion)["ok"], true);
 }
 
+TEST(ManagementServerTest, ThoseWhoHaveGoneTakeNobodysPlace) {
+  ManagementLimits limits;
+  limits.clients = 4;
+  limits.idle_ps = 0;
+  DeskServer desk(limits);
+  Caller steady = desk.call();
+  EXPECT_EQ(desk.ask(steady, kVersion)["ok"], true);
+  for (int i = 0; i < 100; ++i) {  // all in one round, while the server is busy elsewhere
+    Caller gone = desk.call();
+    gone.send(i % 2 == 0 ? kVersion + "\n" : kVersion.substr(0, 5));
+  }
+  Caller last = desk.call();
+  EXPECT_EQ(desk.ask(last, kVersion)["ok"], true);
+  EXPECT_EQ(desk.ask(steady, kVersion)["ok"], true);
+  EXPECT_EQ(desk.server->counts().busy, 0u);
+  EXPECT_EQ(desk.server->counts().displaced, 0u);
+  EXPECT_EQ(desk.server->counts().connections, 102u);
+}
+
 TEST(ManagementServerTest, StrangersAreDenied) {
   DeskServer desk;
   std::vector<uid_t> asked;
