@@ -2,6 +2,7 @@
 #include "core/ccl/cost.h"
 #include "tests/ccl/port_model.h"
 #include "tests/ccl/shipped.h"
+#include "tests/slow_build.h"
 
 #include <algorithm>
 #include <bit>
@@ -40,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(Shipped, ClosedFormTest, testing::ValuesIn(all_shipped(
 
 TEST_P(ClosedFormTest, EqualsThePortModelOrBoundsIt) {
   std::vector<Rank> sizes = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17};
-  if (!kSlowBuild) sizes.insert(sizes.end(), {10, 11, 14, 15, 31, 32, 33, 64});
+  if (!test::kSlowBuild) sizes.insert(sizes.end(), {10, 11, 14, 15, 31, 32, 33, 64});
   for (const Rank ranks : sizes)
     for (const std::uint64_t count :
          {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{ranks - 1}, std::uint64_t{16 * ranks},

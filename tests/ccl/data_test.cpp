@@ -2,6 +2,7 @@
 #include "core/ccl/executor.h"
 #include "tests/ccl/mutated_schedule.h"
 #include "tests/ccl/shipped.h"
+#include "tests/slow_build.h"
 
 #include <algorithm>
 #include <cstring>
@@ -252,7 +253,7 @@ class DataTest : public testing::TestWithParam<Shipped> {
   template <class T, class Check>
   static void for_each_run(std::uint64_t seed, const Check& check) {
     std::mt19937_64 random(seed);
-    for (int i = 0; i < (kSlowBuild ? 150 : 600); ++i) {
+    for (int i = 0; i < (test::kSlowBuild ? 150 : 600); ++i) {
       const auto ranks = static_cast<Rank>(1 + random() % 17);
       const std::uint64_t count = random() % (4 * ranks);
       const Problem problem =

@@ -2,6 +2,7 @@
 #include "core/ccl/verify.h"
 #include "tests/ccl/mutated_schedule.h"
 #include "tests/ccl/shipped.h"
+#include "tests/slow_build.h"
 
 #include <bit>
 
@@ -22,7 +23,7 @@ class MutationTest : public testing::TestWithParam<Shipped> {
   static std::vector<Problem> problems() {
     std::vector<Problem> problems;
     const std::vector<Rank> sizes =
-        kSlowBuild ? std::vector<Rank>{2, 3, 5, 8} : std::vector<Rank>{2, 3, 4, 5, 6, 7, 8};
+        test::kSlowBuild ? std::vector<Rank>{2, 3, 5, 8} : std::vector<Rank>{2, 3, 4, 5, 6, 7, 8};
     for (const Rank ranks : sizes)
       problems.push_back(problem_of(GetParam(), ranks, 3 * ranks + 1, ranks / 2, 3));
     return problems;

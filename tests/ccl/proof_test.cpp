@@ -1,6 +1,7 @@
 // Every shipped schedule is proved, for every number of ranks up to 33 and some beyond.
 #include "core/ccl/verify.h"
 #include "tests/ccl/shipped.h"
+#include "tests/slow_build.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ void expect_proved(const Problem& problem) {
 }
 
 TEST_P(ProofTest, AllCountsForUpTo33Ranks) {
-  const Rank most = kSlowBuild ? 20 : 33;
+  const Rank most = test::kSlowBuild ? 20 : 33;
   for (Rank ranks = 1; ranks <= most; ++ranks)
     for (const std::uint64_t count :
          {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{ranks - 1}, std::uint64_t{ranks},
@@ -42,7 +43,7 @@ TEST_P(ProofTest, AllCountsForUpTo33Ranks) {
 
 TEST_P(ProofTest, ManyRanks) {
   const std::vector<Rank> sizes =
-      kSlowBuild ? std::vector<Rank>{33, 64, 128} : std::vector<Rank>{64, 128, 255, 256};
+      test::kSlowBuild ? std::vector<Rank>{33, 64, 128} : std::vector<Rank>{64, 128, 255, 256};
   for (const Rank ranks : sizes)
     for (const std::uint64_t count : {std::uint64_t{ranks / 2}, std::uint64_t{3 * ranks + 7}})
       expect_proved(problem_of(GetParam(), ranks, count, 0, GetParam().pipelined() ? 16 : 1));
@@ -56,7 +57,7 @@ TEST_P(ProofTest, MoreChunksThanElements) {
 
 TEST(BroadcastProofTest, EveryRoot) {
   for (const Algorithm algorithm : algorithms_of(Collective::broadcast))
-    for (Rank ranks = 1; ranks <= (kSlowBuild ? 9u : 20u); ++ranks)
+    for (Rank ranks = 1; ranks <= (test::kSlowBuild ? 9u : 20u); ++ranks)
       for (Rank root = 0; root < ranks; ++root)
         for (const std::uint64_t chunks : {1u, 3u})
           expect_proved(Problem{Collective::broadcast, algorithm, ranks, 7, root, chunks});

@@ -11,19 +11,6 @@
 
 namespace cnuas::ccl {
 
-// True in builds that run an order of magnitude slower, where tests take thinner samples.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSlowBuild = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kSlowBuild = true;
-#else
-inline constexpr bool kSlowBuild = false;
-#endif
-#else
-inline constexpr bool kSlowBuild = false;
-#endif
-
 struct Shipped {
   Collective collective;
   Algorithm algorithm;

@@ -1,6 +1,7 @@
 // Collectives in drawn orders over a fabric without time: any frame may arrive next, those of one sender in
 // order.
 #include "tests/cnuasccl/drawn_ranks.h"
+#include "tests/slow_build.h"
 
 #include <cstring>
 #include <deque>
@@ -89,7 +90,7 @@ void run(std::uint64_t seed) {
 }
 
 TEST(ScheduledTest, ThousandsOfOrders) {
-  for (std::uint64_t seed = 1; seed <= (ccl::kSlowBuild ? 200 : 3000) && !HasFailure(); ++seed)
+  for (std::uint64_t seed = 1; seed <= (cnuas::test::kSlowBuild ? 200 : 3000) && !HasFailure(); ++seed)
     run(seed);
 }
 

@@ -2,6 +2,7 @@
 #include "core/engine/random.h"
 #include "tests/cnuasccl/ranks.h"
 #include "tests/cnuasccl/reference.h"
+#include "tests/slow_build.h"
 
 #include <algorithm>
 #include <string>
@@ -122,7 +123,7 @@ TEST(WindowTest, ARootThatIsAhead) {
 
 // Sequences that are drawn: every rank makes the same calls on the communicators that it is in.
 class SequenceTest : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Seeds, SequenceTest, testing::Range(0, 24));
+INSTANTIATE_TEST_SUITE_P(Seeds, SequenceTest, testing::Range(0, cnuas::test::kSlowBuild ? 8 : 24));
 
 TEST_P(SequenceTest, OverlappingCommunicators) {
   Random shape(static_cast<std::uint64_t>(GetParam()) + 1);

@@ -2,6 +2,7 @@
 // passes while ranks do not run.
 #include "sim/frame/scripted_fabric.h"
 #include "tests/cnuasccl/drawn_ranks.h"
+#include "tests/slow_build.h"
 
 #include <cstring>
 #include <deque>
@@ -111,7 +112,7 @@ class SimulatedFabric final : public DrawnFabric {
 };
 
 TEST(VirtualTimeTest, ThousandsOfOrdersOverRealSwitches) {
-  for (std::uint64_t seed = 1; seed <= (ccl::kSlowBuild ? 100 : 2000) && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (cnuas::test::kSlowBuild ? 100 : 2000) && !HasFailure(); ++seed) {
     Random random(seed);
     const int ranks = 2 + static_cast<int>(random.below(kMostRanks - 1));
     SimulatedFabric fabric(1 + random.below(6));

@@ -1,5 +1,6 @@
 // Endpoints that come, go, die and misbehave as processes do.
 #include "live/posix/unix_socket.h"
+#include "tests/slow_build.h"
 #include "tests/switchd/shared_memory.h"
 #include "tests/switchd/switch_test.h"
 #include "tests/switchd/traffic.h"
@@ -15,12 +16,6 @@
 
 namespace cnuas::test {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // memory is kept for a while after it was freed
-#else
-constexpr bool kSanitized = false;
-#endif
 
 class PortLife : public SwitchTest {
  protected:
@@ -260,7 +255,7 @@ TEST_F(PortLife, TenThousandConnectionsLeaveNothingBehind) {
   churn(kCycles);
   EXPECT_TRUE(eventually([&] { return value_of(daemon().usage()).descriptors <= before.descriptors; }))
       << value_of(daemon().usage()).descriptors << " descriptors, before " << before.descriptors;
-  if (!kSanitized) {
+  if (!kSlowBuild) {
     EXPECT_LT(value_of(daemon().usage()).resident_bytes, before.resident_bytes + (1 << 20));
   }
   expect_bystanders_unharmed();
