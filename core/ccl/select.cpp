@@ -1,9 +1,18 @@
 #include "core/ccl/select.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 namespace cnuas::ccl {
+
+Picoseconds expected_time(const Problem& problem, std::uint32_t element_bytes, const PortModel& port) {
+  const ClosedForm form = closed_form(problem, element_bytes, port);
+  const bool tree = problem.algorithm == Algorithm::tree || problem.algorithm == Algorithm::double_tree;
+  if (form.exact || !tree) return form.time_ps;
+  const Picoseconds least = std::max(form.time_ps, lower_bound(problem, element_bytes, port));
+  return least > kNever / 2 ? kNever : least + least / 2;
+}
 
 Result<Algorithm> select(const Problem& problem, std::uint32_t element_bytes, const PortModel& port,
                          bool canonical_only) {
@@ -20,7 +29,7 @@ Result<Algorithm> select(const Problem& problem, std::uint32_t element_bytes, co
     if (auto schedule = make_schedule(candidate); !schedule)
       return tl::unexpected<Error>(std::move(schedule.error()));
     if (canonical_only && !fold_guarantee(problem.collective, algorithm, problem.ranks).canonical) continue;
-    const Picoseconds time = closed_form(candidate, element_bytes, port).time_ps;
+    const Picoseconds time = expected_time(candidate, element_bytes, port);
     if (best && time >= least) continue;
     best = algorithm;
     least = time;

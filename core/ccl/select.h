@@ -3,15 +3,20 @@
 
 #include "core/ccl/cost.h"
 #include "core/engine/error.h"
+#include "core/engine/time.h"
 
 #include <cstdint>
 
 namespace cnuas::ccl {
 
-// The algorithm of problem.collective with the least closed form; of equals the one listed first
+// What an algorithm is expected to take: its closed form. Of trees for which that is only a lower bound, half
+// as much again, and half as much again as any algorithm takes: siblings send to their parent at the same time
+// and share its port.
+Picoseconds expected_time(const Problem& problem, std::uint32_t element_bytes, const PortModel& port);
+
+// The algorithm of problem.collective with the least expected time; of equals the one listed first
 // (algorithms_of). problem.algorithm is ignored. problem.chunks is the number of pieces for every pipelined
-// algorithm; 0 stands for each one's default_chunks. A form that is only a lower bound competes with that
-// bound, so a pipelined tree may turn out slower than promised.
+// algorithm; 0 stands for each one's default_chunks.
 //
 // canonical_only: among those whose result is the left fold for this number of ranks. Errors:
 // invalid_argument (the problem, or a rate of 0).

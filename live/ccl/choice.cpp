@@ -150,7 +150,7 @@ Failure choose(ccl::Problem problem, ccl::DataType type, const Settings& setting
   auto schedule = make_schedule(problem);
   if (!schedule) return of(schedule.error());
   out.schedule = std::move(*schedule);
-  out.predicted_ps = closed_form(problem, size_of(type), settings.port).time_ps;
+  out.predicted_ps = ccl::expected_time(problem, size_of(type), settings.port);
   return {};
 }
 
@@ -168,8 +168,9 @@ std::string explain(const ccl::Problem& problem, ccl::DataType type, const Setti
     const ccl::ClosedForm form = closed_form(candidate, size_of(type), settings.port);
     const bool canonical = fold_guarantee(problem.collective, algorithm, problem.ranks).canonical;
     const bool taken = !none.failed() && choice.schedule->problem().algorithm == algorithm;
+    const Picoseconds expected = ccl::expected_time(candidate, size_of(type), settings.port);
     text += std::string(taken ? "> " : "  ") + padded(std::string(name(algorithm)), 20) +
-            right(in_microseconds(form.time_ps), 12) + " us  " + padded(canonical ? "canonical" : "-", 10) +
+            right(in_microseconds(expected), 12) + " us  " + padded(canonical ? "canonical" : "-", 10) +
             (form.exact ? "= " : ">= ") + std::string(form.formula);
     if (candidate.chunks > 1) text += ", K = " + std::to_string(candidate.chunks);
     if (taken && choice.forced) text += "  (forced)";

@@ -163,6 +163,8 @@ struct cnuasccl_link_transport {
   void* context; /* the caller's */
 };
 
+#define CNUASCCL_MOST_BORROWED 64
+
 /* What a transport can do beyond that. Zero and NULL: it cannot. */
 struct cnuasccl_link_extension {
   size_t struct_bytes; /* sizeof(struct cnuasccl_link_extension), as the caller was compiled */
@@ -181,6 +183,11 @@ struct cnuasccl_link_extension {
                                  int64_t timeout_ns, void* context);
   /* A descriptor that is readable while `recv` would have something; -1: none. */
   int (*descriptor)(void* context);
+  /* As `recv_wait`, of a frame that stays where it is until `give_back`. At most CNUASCCL_MOST_BORROWED are
+   * out at a time. Both or neither; with them `recv` and `recv_wait` are not used. */
+  cnuasccl_status_t (*borrow)(uint16_t* src_gpu, const void** frame, size_t* bytes, int64_t timeout_ns,
+                              void* context);
+  void (*give_back)(const void* frame, void* context);
 };
 
 /* Gives a communicator the link that carries its payload, and a second one (`fallback`, may be NULL) for when

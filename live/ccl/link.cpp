@@ -117,20 +117,51 @@ Link::Sent Link::send(GpuId to, std::span<const std::byte> head, std::span<const
   return Sent::failed;
 }
 
-Link::Sent Link::take(std::int64_t timeout_ns, Failure& why) {
-  std::uint16_t source = 0;
+// Into incoming_. A frame that is too long is as long as the transport says, and what is beyond incoming_ is not there.
+cnuasccl_status_t Link::receive_copy(GpuId& source, std::span<const std::byte>& frame, std::int64_t timeout_ns) {
   std::size_t bytes = 0;
   const cnuasccl_status_t status =
       timeout_ns > 0 && extension_.recv_wait != nullptr
-          ? extension_.recv_wait(&source, incoming_.data(), incoming_.size(), &bytes, timeout_ns,
+          ? extension_.recv_wait(&source.value, incoming_.data(), incoming_.size(), &bytes, timeout_ns,
                                  transport_.context)
-          : transport_.recv(&source, incoming_.data(), incoming_.size(), &bytes, transport_.context);
+          : transport_.recv(&source.value, incoming_.data(), incoming_.size(), &bytes, transport_.context);
+  frame = {incoming_.data(), std::min(bytes, incoming_.size())};
+  return status;
+}
+
+cnuasccl_status_t Link::receive_lent(GpuId& source, std::span<const std::byte>& frame, std::int64_t timeout_ns) {
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+  const cnuasccl_status_t status =
+      extension_.borrow(&source.value, &data, &bytes, timeout_ns, transport_.context);
+  if (number_of(status) != CNUASCCL_OK || data == nullptr) return status;
+  ++lent_;
+  delivered_ = Lent(*this, data);
+  frame = {static_cast<const std::byte*>(data), bytes};
+  return status;
+}
+
+void Link::give_back(const void* frame) {
+  --lent_;
+  extension_.give_back(frame, transport_.context);
+}
+
+Link::Lent Link::keep() {
+  return lent_ < CNUASCCL_MOST_BORROWED ? std::move(delivered_) : Lent();
+}
+
+Link::Sent Link::take(std::int64_t timeout_ns, Failure& why) {
+  GpuId source;
+  std::span<const std::byte> frame;
+  const cnuasccl_status_t status =
+      borrows() ? receive_lent(source, frame, timeout_ns) : receive_copy(source, frame, timeout_ns);
   if (number_of(status) == CNUASCCL_AGAIN) return Sent::again;
   if (number_of(status) != CNUASCCL_OK) {
     why = transport_failed("receiving", status);
     return Sent::failed;
   }
-  dispatch(GpuId{source}, bytes);
+  dispatch(source, frame);
+  delivered_ = Lent();  // unless its recipient has kept it
   return Sent::done;
 }
 
@@ -144,7 +175,7 @@ std::size_t Link::receive(std::size_t most, Failure& why) {
 Failure Link::wait(std::int64_t timeout_ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   constexpr std::int64_t kOthersNs = 50'000;
-  if (crowded() || (descriptor_ < 0 && extension_.recv_wait == nullptr)) {
+  if (crowded() || (descriptor_ < 0 && extension_.recv_wait == nullptr && !borrows())) {
     sleep_for(std::min(timeout_ns, kOthersNs));
     return {};
   }
@@ -161,22 +192,22 @@ Failure Link::wait(std::int64_t timeout_ns) {
   return why;
 }
 
-void Link::dispatch(GpuId source, std::size_t bytes) {
-  const std::string from = "a frame from GPU " + to_string(source) + " on the link '" + name_ + "' ";
-  if (bytes > kMaxFrameBytes)
-    return stray(source, failure(CNUASCCL_FRAME_TOO_LONG, from + "has " + std::to_string(bytes) +
-                                                              " bytes, more than an envelope and 60 KiB"));
-  const std::span<const std::byte> payload(incoming_.data(), bytes);
-  const auto envelope = ccl::decode_envelope(payload);
+void Link::dispatch(GpuId source, std::span<const std::byte> frame) {
+  const auto from = [&] { return "a frame from GPU " + to_string(source) + " on the link '" + name_ + "' "; };
+  if (frame.size() > kMaxFrameBytes)
+    return stray(source, failure(CNUASCCL_FRAME_TOO_LONG, from() + "has more than the " +
+                                                              std::to_string(kMaxFrameBytes) +
+                                                              " bytes of an envelope and 60 KiB"));
+  const auto envelope = ccl::decode_envelope(frame);
   if (!envelope)
-    return stray(source, failure(status_of(envelope.error()), from + "is none of a collective: " +
+    return stray(source, failure(status_of(envelope.error()), from() + "is none of a collective: " +
                                                                   std::string(ccl::name(envelope.error()))));
   if (Recipient* recipient = recipient_of(envelope->communicator))
-    return recipient->deliver(source, *envelope, payload);
+    return recipient->deliver(source, *envelope, frame);
   const auto kind = static_cast<ccl::EnvelopeKind>(envelope->kind);
   // What a communicator that is gone was still to be told.
   if (kind == ccl::EnvelopeKind::credit || kind == ccl::EnvelopeKind::abort) return;
-  keep_unclaimed(source, envelope->communicator, payload);
+  keep_unclaimed(source, envelope->communicator, frame);
 }
 
 void Link::stray(GpuId source, Failure why) {

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cnuas::live::collectives {
@@ -35,6 +36,28 @@ class Link {
  public:
   enum class Sent { done, again, failed };
 
+  // A frame that the transport has lent. Given back, with mutex() held, before the link ends.
+  class Lent {
+   public:
+    Lent() = default;
+    Lent(Lent&& other) noexcept : link_(std::exchange(other.link_, nullptr)), frame_(other.frame_) {}
+    Lent& operator=(Lent&& other) noexcept {
+      std::swap(link_, other.link_);
+      std::swap(frame_, other.frame_);
+      return *this;
+    }
+    ~Lent() {
+      if (link_ != nullptr) link_->give_back(frame_);
+    }
+    explicit operator bool() const { return link_ != nullptr; }
+
+   private:
+    friend class Link;
+    Lent(Link& link, const void* frame) : link_(&link), frame_(frame) {}
+    Link* link_ = nullptr;
+    const void* frame_ = nullptr;
+  };
+
   // Keeps copies. `extension` may be null.
   Link(const cnuasccl_link_transport& transport, const cnuasccl_link_extension* extension,
        const char* default_name);
@@ -56,6 +79,9 @@ class Link {
 
   // Hands over what has come, at most `most` frames. How many those were; fails with LINK_FAILED.
   std::size_t receive(std::size_t most, Failure& why);
+
+  // Keeps the frame that is being delivered where it is. Empty: its recipient has to copy what it needs later.
+  Lent keep();
 
   // Waits until something may have come, or for so long. Frames that come meanwhile may be handed over; fails
   // with LINK_FAILED. Called without mutex().
@@ -95,7 +121,11 @@ class Link {
 
   // Takes one frame, waiting for so long at most. done, again, failed.
   Sent take(std::int64_t timeout_ns, Failure& why);
-  void dispatch(GpuId source, std::size_t bytes);
+  cnuasccl_status_t receive_copy(GpuId& source, std::span<const std::byte>& frame, std::int64_t timeout_ns);
+  bool borrows() const { return extension_.borrow != nullptr && extension_.give_back != nullptr; }
+  cnuasccl_status_t receive_lent(GpuId& source, std::span<const std::byte>& frame, std::int64_t timeout_ns);
+  void give_back(const void* frame);
+  void dispatch(GpuId source, std::span<const std::byte> frame);
   void stray(GpuId source, Failure why);
   void keep_unclaimed(GpuId source, std::uint32_t communicator, std::span<const std::byte> payload);
   Recipient* recipient_of(std::uint32_t communicator) const;
@@ -114,8 +144,11 @@ class Link {
   std::size_t unclaimed_bytes_ = 0;
   std::deque<Suspicion> suspicions_;
   std::uint64_t suspicious_ = 0;  // frames that reached no recipient at once
+  // Copies of frames, where the transport knows no better.
   std::vector<std::byte> incoming_;
   std::vector<std::byte> outgoing_;
+  std::size_t lent_ = 0;  // frames that the transport has lent
+  Lent delivered_;        // the one that is being delivered
 };
 
 }  // namespace cnuas::live::collectives

@@ -73,30 +73,30 @@ void Mailbox::deliver(GpuId source, const ccl::Envelope& envelope, std::span<con
 // Whether a frame is what it says it is: from whom, for whom, whole and unchanged.
 Failure Mailbox::admit(GpuId source, Frame& frame, std::span<const std::byte> payload) {
   const ccl::Envelope& envelope = frame.envelope;
-  const std::string from = "a frame from GPU " + to_string(source) + " ";
+  const auto from = [&] { return "a frame from GPU " + to_string(source) + " "; };
   const std::optional<Rank> rank = membership_.rank_of(source);
   if (rank) frame.source = *rank;
   if (!rank || envelope.source != *rank || *rank == membership_.rank())
     return collectives::failure(CNUASCCL_WRONG_SOURCE,
-                                from + "says it is from rank " + std::to_string(envelope.source));
+                                from() + "says it is from rank " + std::to_string(envelope.source));
   if (envelope.destination != membership_.rank())
     return collectives::failure(CNUASCCL_WRONG_DESTINATION,
-                                from + "is for rank " + std::to_string(envelope.destination) +
+                                from() + "is for rank " + std::to_string(envelope.destination) +
                                     ", and this is rank " + std::to_string(membership_.rank()));
   if (envelope.chunk_bytes != payload.size() - ccl::kEnvelopeBytes)
     return collectives::failure(CNUASCCL_WRONG_CHUNK_BYTES,
-                                from + "has " + std::to_string(payload.size() - ccl::kEnvelopeBytes) +
+                                from() + "has " + std::to_string(payload.size() - ccl::kEnvelopeBytes) +
                                     " bytes after its envelope, which says " +
                                     std::to_string(envelope.chunk_bytes));
   const auto header = ccl::decode_chunk_header(payload.subspan(ccl::kEnvelopeBytes));
   if (!header)
     return collectives::failure(status_of(header.error()),
-                                from + "has a chunk that is refused: " + std::string(name(header.error())));
+                                from() + "has a chunk that is refused: " + std::string(name(header.error())));
   frame.header = *header;
   frame.rest = payload.subspan(ccl::kEnvelopeBytes + ccl::kChunkHeaderBytes);
   if (header->channel >= kChannels)
     return collectives::failure(CNUASCCL_BAD_CHUNK,
-                                from + "is on channel " + std::to_string(header->channel));
+                                from() + "is on channel " + std::to_string(header->channel));
   return {};
 }
 
@@ -165,6 +165,32 @@ Failure Mailbox::admit_data(const Frame& frame) {
   return {};
 }
 
+void Mailbox::set_link(Link* link) {
+  for (const auto& peer : peers_) {
+    if (!peer) continue;
+    for (Channel& channel : *peer) {
+      for (Held& held : channel.held) {
+        if (!held.lent) continue;
+        held.copy.assign(held.rest.begin(), held.rest.end());
+        held.rest = held.copy;
+        held.lent = {};
+      }
+    }
+  }
+  link_ = link;
+}
+
+void Mailbox::hold(const Frame& frame) {
+  Held held{frame.envelope, frame.header, frame.rest, {}, {}};
+  if (link_ != nullptr) held.lent = link_->keep();
+  if (!held.lent) {
+    held.copy.assign(frame.rest.begin(), frame.rest.end());
+    held.rest = held.copy;
+  }
+  channel(frame.source, frame.header.channel).held.push_back(std::move(held));
+  ++counters_.frames_held;
+}
+
 void Mailbox::use(const Frame& frame) {
   Channel& here = channel(frame.source, frame.header.channel);
   Failure wrong;
@@ -174,8 +200,7 @@ void Mailbox::use(const Frame& frame) {
     // It is not due, but tells already whether its sender makes the same call.
     if (consumer_ != nullptr && frame.envelope.sequence == consumer_->sequence())
       wrong = consumer_->check_call(frame);
-    here.held.push_back(Held{frame.envelope, frame.header, {frame.rest.begin(), frame.rest.end()}});
-    ++counters_.frames_held;
+    hold(frame);
   }
   if (wrong.failed()) fail(std::move(wrong), frame.source);
 }

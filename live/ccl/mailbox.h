@@ -61,8 +61,9 @@ class Mailbox final : public Recipient {
   void deliver(GpuId source, const ccl::Envelope& envelope, std::span<const std::byte> payload) override;
   void deliver_stray(GpuId source, const Failure& why) override;
 
-  // The link whose mutex is held from now on; null: none.
-  void set_link(Link* link) { link_ = link; }
+  // The link whose mutex is held from now on; null: none. What the one before has lent is copied and given
+  // back.
+  void set_link(Link* link);
 
   // Frames of sequence numbers before the consumer's are refused from here on, and those that are held are
   // checked. Null: nothing runs, and `next` is the sequence number of what will run next.
@@ -100,7 +101,9 @@ class Mailbox final : public Recipient {
   struct Held {
     ccl::Envelope envelope;
     ccl::ChunkHeader header;
-    std::vector<std::byte> rest;
+    std::span<const std::byte> rest;
+    Link::Lent lent;              // where `rest` is; or, if it is empty,
+    std::vector<std::byte> copy;
   };
   struct Channel {
     std::uint32_t next_out = 0;      // number of the next frame to the peer
@@ -125,6 +128,7 @@ class Mailbox final : public Recipient {
   Failure acknowledge(Rank peer, std::uint8_t channel, std::uint32_t consumed);
   Failure gap(const Frame& frame, std::uint32_t expected) const;
   void use(const Frame& frame);
+  void hold(const Frame& frame);
   void count_consumed(Rank peer, std::uint8_t channel);
   std::size_t encode_control(ccl::EnvelopeKind kind, Rank peer, std::uint32_t sequence,
                              const ccl::ChunkHeader& header, std::span<const std::byte> record,

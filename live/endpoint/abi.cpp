@@ -79,6 +79,18 @@ cnuaslink_result check(const Link& link, const cnuaslink_outgoing& message) {
   return message.bytes > link.max_message() - wrap ? CNUASLINK_TOO_LARGE : CNUASLINK_OK;
 }
 
+cnuaslink_result check(const Link& link, std::uint16_t peer, std::span<const iovec> pieces) {
+  if (!is_destination(link, peer)) return CNUASLINK_INVALID_ARGUMENT;
+  std::size_t room = link.max_message();
+  for (const iovec& each : pieces) {
+    if (each.iov_base == nullptr && each.iov_len > 0) return CNUASLINK_INVALID_ARGUMENT;
+    if (each.iov_len > room) return CNUASLINK_TOO_LARGE;
+    room -= each.iov_len;
+  }
+  return room < wire::kWindowHeadBytes && link.must_be_wrapped(GpuId{peer}, pieces) ? CNUASLINK_TOO_LARGE
+                                                                                   : CNUASLINK_OK;
+}
+
 // Whether `bytes` at `offset` may be asked of a peer's window: what no window can have is refused here.
 cnuaslink_result check_request(const cnuaslink* link, std::uint16_t peer, std::uint64_t offset,
                                std::uint64_t bytes, const void* data) {
@@ -260,6 +272,15 @@ cnuaslink_result cnuaslink_send_many(cnuaslink* link, const cnuaslink_outgoing* 
   }
   if (sent != nullptr) *sent = done;
   return result == CNUASLINK_OK ? invalid : result;
+}
+
+cnuaslink_result cnuaslink_send_pieces(cnuaslink* link, uint16_t peer, const iovec* pieces, size_t count,
+                                       int64_t timeout_ns) {
+  if (link == nullptr || (pieces == nullptr && count > 0) || count > CNUASLINK_MOST_PIECES)
+    return CNUASLINK_INVALID_ARGUMENT;
+  const std::span<const iovec> all(pieces, count);
+  if (const cnuaslink_result checked = check(*link->link, peer, all); checked != CNUASLINK_OK) return checked;
+  return guarded([&] { return link->link->send_pieces(GpuId{peer}, all, timeout_ns); });
 }
 
 cnuaslink_result cnuaslink_recv(cnuaslink* link, uint16_t source, void* buffer, size_t capacity,

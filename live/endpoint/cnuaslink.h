@@ -22,6 +22,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -242,6 +243,13 @@ enum cnuaslink_type {
  * INVALID_ARGUMENT (a peer that is no GPU, or this one), TOO_LARGE, NOT_CONNECTED, AGAIN, TIMEOUT. */
 CNUASLINK_API cnuaslink_result cnuaslink_send(struct cnuaslink* link, uint16_t peer, const void* data,
                                               size_t bytes, int64_t timeout_ns);
+
+/* The same, of a message in pieces, at most CNUASLINK_MOST_PIECES, one behind the other, without a copy of any:
+ * a head of the caller's, say, and its data. */
+#define CNUASLINK_MOST_PIECES 8
+CNUASLINK_API cnuaslink_result cnuaslink_send_pieces(struct cnuaslink* link, uint16_t peer,
+                                                     const struct iovec* pieces, size_t count,
+                                                     int64_t timeout_ns);
 
 struct cnuaslink_outgoing {
   uint16_t peer;

@@ -47,6 +47,7 @@ class Link {
   const LinkOptions& options() const { return options_; }
   // It could be taken for window traffic, and is sent with a head that costs wire::kWindowHeadBytes.
   bool must_be_wrapped(const cnuaslink_outgoing& message) const;
+  bool must_be_wrapped(GpuId peer, std::span<const iovec> pieces) const;
   void status(cnuaslink_state& out);
 
   int pollable();
@@ -54,6 +55,8 @@ class Link {
 
   cnuaslink_result send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent,
                              std::int64_t timeout_ns);
+  // At most CNUASLINK_MOST_PIECES, together at most what one message may have.
+  cnuaslink_result send_pieces(GpuId to, std::span<const iovec> pieces, std::int64_t timeout_ns);
   cnuaslink_result receive(GpuId source, std::span<std::byte> buffer, cnuaslink_message& message,
                            std::int64_t timeout_ns);
   cnuaslink_result borrow(GpuId source, const void*& data, cnuaslink_message& message,
@@ -127,8 +130,9 @@ class Link {
 
   // --- Sending: link_send.cpp -------------------------------------------------------------------------
   wire::FrameHeader header(wire::FrameType type, GpuId destination, std::size_t payload_bytes) const;
-  // One frame, from its header and up to two pieces of payload; AGAIN: not now. Precondition: the link is not
-  // down.
+  // One frame, from its header and the pieces of its payload behind pieces[0], which is where the header goes.
+  // AGAIN: not now. Precondition: the link is not down.
+  cnuaslink_result try_send(const wire::FrameHeader& header, std::span<iovec> pieces);
   cnuaslink_result try_send(const wire::FrameHeader& header, std::span<const std::byte> first,
                             std::span<const std::byte> second = {});
   cnuaslink_result try_send_one(const cnuaslink_outgoing& message, std::size_t& sent);

@@ -3,8 +3,10 @@
 #include "live/endpoint/want_writable.h"
 #include "live/posix/os_error.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 namespace cnuas::live::endpoint {
 
@@ -58,15 +60,20 @@ void Link::read_now_and_then() {
   publish();
 }
 
-cnuaslink_result Link::try_send(const wire::FrameHeader& header, std::span<const std::byte> first,
-                                std::span<const std::byte> second) {
+cnuaslink_result Link::try_send(const wire::FrameHeader& header, std::span<iovec> pieces) {
   std::array<std::byte, wire::kHeaderBytes> bytes;
   wire::encode(header, bytes);
-  const std::array<iovec, 3> pieces{piece(bytes), piece(first), piece(second)};
+  pieces[0] = piece(bytes);
   if (const int error = connection_.send(pieces.data(), pieces.size())) return sending_failed(error);
   count_sent(header.payload_bytes);
   keep_alive();
   return CNUASLINK_OK;
+}
+
+cnuaslink_result Link::try_send(const wire::FrameHeader& header, std::span<const std::byte> first,
+                                std::span<const std::byte> second) {
+  std::array<iovec, 3> pieces{iovec{}, piece(first), piece(second)};
+  return try_send(header, pieces);
 }
 
 cnuaslink_result Link::send_frame(Lock& lock, const wire::FrameHeader& header,
@@ -87,7 +94,7 @@ void Link::send_link_frames() {
     wire::FrameHeader header = protocol_.next(monotonic_now()).header;
     header.order = options_.order;
     // A socket that is full holds frames that keep the link alive as well.
-    if (try_send(header, {}) != CNUASLINK_OK) return;
+    if (try_send(header, std::span<const std::byte>()) != CNUASLINK_OK) return;
     ++(header.type == wire::FrameType::discovery ? counters_.announcements_sent : counters_.keepalives_sent);
   }
 }
@@ -161,6 +168,40 @@ cnuaslink_result Link::send_many(std::span<const cnuaslink_outgoing> messages, s
     cnuaslink_result result = CNUASLINK_OK;
     while (result == CNUASLINK_OK && sent < messages.size())
       result = try_send_many(messages.subspan(sent), sent);
+    if (result == CNUASLINK_AGAIN && can_send() && writable.want()) ++counters_.send_waits;
+    return result;
+  });
+}
+
+bool Link::must_be_wrapped(GpuId peer, std::span<const iovec> pieces) const {
+  std::array<std::byte, wire::kWindowMagic.size()> front;
+  std::size_t have = 0;
+  for (const iovec& each : pieces) {
+    const std::size_t more = std::min(each.iov_len, front.size() - have);
+    if (more > 0) std::memcpy(front.data() + have, each.iov_base, more);
+    have += more;
+  }
+  return must_be_wrapped({peer.value, CNUASLINK_DATA, front.data(), have});
+}
+
+cnuaslink_result Link::send_pieces(GpuId to, std::span<const iovec> pieces, std::int64_t timeout_ns) {
+  std::size_t bytes = 0;
+  for (const iovec& each : pieces)
+    bytes += each.iov_len;
+  std::span<const std::byte> wrap;
+  if (must_be_wrapped(to, pieces)) wrap = wrapped_head_;
+  std::array<iovec, 2 + CNUASLINK_MOST_PIECES> packet{iovec{}, piece(wrap)};
+  std::copy(pieces.begin(), pieces.end(), packet.begin() + 2);
+  Lock lock(mutex_);
+  read_now_and_then();
+  WantWritable writable(waiting_);
+  return wait(lock, timeout_ns, [&] {
+    if (!can_send()) return later();
+    cnuaslink_result result = send_combined(to);
+    if (result == CNUASLINK_OK)
+      result = try_send(header(wire::FrameType::data, to, wrap.size() + bytes),
+                        std::span(packet).first(2 + pieces.size()));
+    if (result == CNUASLINK_OK) count_message(bytes);
     if (result == CNUASLINK_AGAIN && can_send() && writable.want()) ++counters_.send_waits;
     return result;
   });

@@ -29,6 +29,20 @@ TEST(SelectTest, Errors) {
   EXPECT_FALSE(select({Collective::broadcast, Algorithm::ring, 4, 4, 7, 1}, 4, kPort, false).has_value());
 }
 
+TEST(SelectTest, ATreeHasToBeClearlyFaster) {
+  for (const Rank ranks : {2u, 3u, 4u, 8u, 16u}) {
+    for (const std::uint64_t count : {std::uint64_t{10}, std::uint64_t{1} << 16, std::uint64_t{1} << 24}) {
+      const Problem tree{Collective::all_reduce, Algorithm::double_tree, ranks, count, 0, 8};
+      const ClosedForm bound = closed_form(tree, 4, kPort);
+      ASSERT_FALSE(bound.exact);
+      EXPECT_GE(2 * expected_time(tree, 4, kPort) + 1, 3 * bound.time_ps);
+      EXPECT_GE(2 * expected_time(tree, 4, kPort) + 1, 3 * lower_bound(tree, 4, kPort));
+    }
+  }
+  EXPECT_EQ(selected(Collective::all_reduce, 2, 1 << 20, false), Algorithm::one_shot);
+  EXPECT_EQ(selected(Collective::all_reduce, 4, 1 << 20, true), Algorithm::direct);
+}
+
 RC_GTEST_PROP(SelectTest, NothingAllowedIsFaster, ()) {
   const Shipped other = *rc::gen::elementOf(all_shipped());
   const auto ranks = *rc::gen::inRange<Rank>(1, 40);
@@ -38,10 +52,10 @@ RC_GTEST_PROP(SelectTest, NothingAllowedIsFaster, ()) {
   const auto algorithm = select(problem, 4, kPort, canonical_only);
   RC_ASSERT(algorithm.has_value());
   const FoldGuarantee theirs = fold_guarantee(problem.collective, problem.algorithm, ranks);
-  const Picoseconds their_time = closed_form(problem, 4, kPort).time_ps;
+  const Picoseconds their_time = expected_time(problem, 4, kPort);
   problem.algorithm = *algorithm;
   RC_ASSERT(!canonical_only || fold_guarantee(problem.collective, problem.algorithm, ranks).canonical);
-  if (theirs.canonical || !canonical_only) RC_ASSERT(closed_form(problem, 4, kPort).time_ps <= their_time);
+  if (theirs.canonical || !canonical_only) RC_ASSERT(expected_time(problem, 4, kPort) <= their_time);
 }
 
 }  // namespace

@@ -38,8 +38,7 @@ struct cnuasccl_link {
   std::thread reader;
   std::mutex mutex;
   std::condition_variable may_end;
-  bool closing = false;                                                                  // under the mutex
-  std::array<std::byte, cnuas::ccl::kEnvelopeBytes + cnuas::ccl::kMaxChunkBytes> whole;  // of two pieces
+  bool closing = false;  // under the mutex
 };
 
 namespace {
@@ -109,47 +108,45 @@ cnuasccl_status_t send(std::uint16_t gpu, const void* frame, std::size_t bytes, 
 
 cnuasccl_status_t send_pieces(std::uint16_t gpu, const void* head, std::size_t head_bytes, const void* body,
                               std::size_t body_bytes, void* context) {
-  cnuasccl_link& link = link_of(context);
-  if (head_bytes > link.whole.size() || body_bytes > link.whole.size() - head_bytes)
-    return CNUASCCL_INVALID_ARGUMENT;
-  if (head_bytes > 0) std::memcpy(link.whole.data(), head, head_bytes);
-  if (body_bytes > 0) std::memcpy(link.whole.data() + head_bytes, body, body_bytes);
-  return send(gpu, link.whole.data(), head_bytes + body_bytes, context);
+  ++link_of(context).uses;
+  const std::array<iovec, 2> pieces{iovec{const_cast<void*>(head), head_bytes},
+                                    iovec{const_cast<void*>(body), body_bytes}};
+  return status_of(
+      cnuaslink_send_pieces(link_of(context).endpoint, gpu, pieces.data(), pieces.size(), kSendWaitNs));
 }
 
-// Takes a message that is larger than the buffer, and hands over what fits.
-cnuaslink_result take_cut(cnuaslink* endpoint, void* frame, std::size_t capacity,
-                          cnuaslink_message& message) {
-  const void* data = nullptr;
-  const cnuaslink_result result = cnuaslink_borrow(endpoint, CNUASLINK_ANY, &data, &message, 0);
-  if (result != CNUASLINK_OK) return result;
-  if (capacity > 0) std::memcpy(frame, data, std::min(capacity, message.bytes));
-  cnuaslink_give_back(endpoint, data);
-  return result;
-}
-
-cnuasccl_status_t recv_wait(std::uint16_t* source, void* frame, std::size_t capacity, std::size_t* bytes,
-                            std::int64_t timeout_ns, void* context) {
+// What is none of a collective's frames is passed over.
+cnuasccl_status_t borrow(std::uint16_t* source, const void** frame, std::size_t* bytes,
+                         std::int64_t timeout_ns, void* context) {
   cnuasccl_link& link = link_of(context);
   ++link.uses;
   for (;;) {
     cnuaslink_message message{};
-    cnuaslink_result result =
-        cnuaslink_recv(link.endpoint, CNUASLINK_ANY, frame, capacity, &message, timeout_ns);
-    if (result == CNUASLINK_TOO_SMALL) result = take_cut(link.endpoint, frame, capacity, message);
+    const cnuaslink_result result =
+        cnuaslink_borrow(link.endpoint, CNUASLINK_ANY, frame, &message, timeout_ns);
     if (result != CNUASLINK_OK) return status_of(result);
     if (message.type == CNUASLINK_DATA && message.destination != CNUASLINK_ALL) {
       *source = message.source;
       *bytes = message.bytes;
       return CNUASCCL_OK;
     }
+    cnuaslink_give_back(link.endpoint, *frame);
     ++link.dropped;
   }
 }
 
+void give_back(const void* frame, void* context) {
+  cnuaslink_give_back(link_of(context).endpoint, frame);
+}
+
 cnuasccl_status_t recv(std::uint16_t* source, void* frame, std::size_t capacity, std::size_t* bytes,
                        void* context) {
-  return recv_wait(source, frame, capacity, bytes, 0, context);
+  const void* lent = nullptr;
+  const cnuasccl_status_t status = borrow(source, &lent, bytes, 0, context);
+  if (status != CNUASCCL_OK) return status;
+  if (const std::size_t fits = std::min(capacity, *bytes); fits > 0) std::memcpy(frame, lent, fits);
+  give_back(lent, context);
+  return CNUASCCL_OK;
 }
 
 cnuasccl_status_t local_gpu(std::uint16_t* gpu, void* context) {
@@ -267,8 +264,9 @@ cnuasccl_status_t cnuasccl_link_use(cnuasccl_link* link, cnuasccl_link_transport
   extension->frames_per_receiver = kFramesPerReceiver;
   extension->available = available;
   extension->send_pieces = send_pieces;
-  extension->recv_wait = recv_wait;
   extension->descriptor = descriptor;
+  extension->borrow = borrow;
+  extension->give_back = give_back;
   return CNUASCCL_OK;
 }
 
