@@ -14,8 +14,9 @@ namespace cnuas::ccl {
 // and share its port.
 Picoseconds expected_time(const Problem& problem, std::uint32_t element_bytes, const PortModel& port);
 
-// The algorithm of problem.collective with the least expected time; of equals the one listed first
-// (algorithms_of). problem.algorithm is ignored. problem.chunks is the number of pieces for every pipelined
+// The algorithm of problem.collective with the least expected time. Of those within a twentieth of it, the one
+// that needs the least scratch memory: what goes through scratch is copied once more, which no form counts; of
+// equals the faster one, then the one listed first (algorithms_of). problem.algorithm is ignored. problem.chunks is the number of pieces for every pipelined
 // algorithm; 0 stands for each one's default_chunks.
 //
 // canonical_only: among those whose result is the left fold for this number of ranks. Errors:

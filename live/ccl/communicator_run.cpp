@@ -183,15 +183,15 @@ Failure Communicator::run(const ccl::Schedule& schedule, const Call& given, cons
   Failure why;
   try {
     Memory memory = buffers;
-    std::unique_ptr<std::byte[]> copy;
-    if (call.kind == ccl::EnvelopeKind::all_to_all && entry.in_place) {
-      // Its schedules write to blocks whose own contents are still to be sent.
-      const std::size_t bytes = schedule.problem().count * size_of(call.type);
-      copy.reset(new std::byte[bytes]);
-      std::memcpy(copy.get(), buffers.input, bytes);
-      memory.input = copy.get();
+    // The schedules of all_to_all write to blocks whose own contents are still to be sent.
+    const bool copies = call.kind == ccl::EnvelopeKind::all_to_all && entry.in_place;
+    const std::size_t input = copies ? schedule.problem().count * size_of(call.type) : 0;
+    memory.scratch = scratch(input + schedule.scratch_elements(membership_.rank()) * size_of(call.type));
+    if (copies) {
+      if (input > 0) std::memcpy(memory.scratch, buffers.input, input);
+      memory.input = memory.scratch;
+      memory.scratch += input;
     }
-    memory.scratch = scratch(schedule.scratch_elements(membership_.rank()) * size_of(call.type));
     Operation operation(schedule, membership_, call, memory, link_ ? &mailbox_ : nullptr, link_.get());
     why = membership_.size() == 1 ? drive_alone(operation) : drive(operation);
     if (why.failed()) entry.culprit = culprit(operation, why);
@@ -249,6 +249,17 @@ Failure Communicator::drive(Operation& operation) {
       if (why.failed()) return why;
     }
     broken = {};
+    static const long spin_us = getenv("SPIN") ? atol(getenv("SPIN")) : 0;
+    if (pause_ns > 0 && spin_us > 0 && !link_->crowded()) {
+      const std::int64_t until = now_ns() + spin_us * 1000;
+      bool got = false;
+      do {
+        { const std::lock_guard lock(link_->mutex()); Failure w; got = link_->receive(1, w) > 0; }
+        if (got) break;
+        std::this_thread::yield();
+      } while (now_ns() < until);
+      if (got) continue;
+    }
     if (pause_ns > 0) {
       broken = link_->wait(pause_ns);
     } else if (link_->crowded()) {

@@ -50,7 +50,7 @@ Link::Link(const cnuasccl_link_transport& transport, const cnuasccl_link_extensi
   if (extension_.name != nullptr)
     name_ = std::string(extension_.name, strnlen(extension_.name, kMostNameBytes));
   burst_ = std::clamp<std::uint32_t>(extension_.frames_per_receiver, 1, kMostBurst);
-  if (extension_.descriptor != nullptr) descriptor_ = extension_.descriptor(transport_.context);
+  if (extension_.descriptor != nullptr && !borrows()) descriptor_ = extension_.descriptor(transport_.context);
 }
 
 bool Link::available() {

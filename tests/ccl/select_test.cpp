@@ -43,7 +43,7 @@ TEST(SelectTest, ATreeHasToBeClearlyFaster) {
   EXPECT_EQ(selected(Collective::all_reduce, 4, 1 << 20, true), Algorithm::direct);
 }
 
-RC_GTEST_PROP(SelectTest, NothingAllowedIsFaster, ()) {
+RC_GTEST_PROP(SelectTest, NothingAllowedIsClearlyFaster, ()) {
   const Shipped other = *rc::gen::elementOf(all_shipped());
   const auto ranks = *rc::gen::inRange<Rank>(1, 40);
   const auto count = *rc::gen::inRange<std::uint64_t>(0, 1'000'000);
@@ -55,7 +55,7 @@ RC_GTEST_PROP(SelectTest, NothingAllowedIsFaster, ()) {
   const Picoseconds their_time = expected_time(problem, 4, kPort);
   problem.algorithm = *algorithm;
   RC_ASSERT(!canonical_only || fold_guarantee(problem.collective, problem.algorithm, ranks).canonical);
-  if (theirs.canonical || !canonical_only) RC_ASSERT(expected_time(problem, 4, kPort) <= their_time);
+  if (theirs.canonical || !canonical_only) RC_ASSERT(expected_time(problem, 4, kPort) <= their_time + their_time / 20);
 }
 
 }  // namespace
