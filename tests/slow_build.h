@@ -3,8 +3,8 @@
 
 namespace cnuas::test {
 
-// True in builds that run an order of magnitude slower and keep memory for a while after it was freed. Tests take
-// thinner samples in them.
+// True in builds that run an order of magnitude slower and keep memory for a while after it was freed. Tests
+// take thinner samples in them.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSlowBuild = true;
 #elif defined(__has_feature)

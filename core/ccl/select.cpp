@@ -46,7 +46,8 @@ Result<Algorithm> select(const Problem& problem, std::uint32_t element_bytes, co
   const Candidate* best = nullptr;
   for (const Candidate& each : candidates) {
     if (each.time > close) continue;
-    if (best != nullptr && std::pair(each.scratch, each.time) >= std::pair(best->scratch, best->time)) continue;
+    if (best != nullptr && std::pair(each.scratch, each.time) >= std::pair(best->scratch, best->time))
+      continue;
     best = &each;
   }
   if (best != nullptr) return best->algorithm;

@@ -254,7 +254,11 @@ Failure Communicator::drive(Operation& operation) {
       const std::int64_t until = now_ns() + spin_us * 1000;
       bool got = false;
       do {
-        { const std::lock_guard lock(link_->mutex()); Failure w; got = link_->receive(1, w) > 0; }
+        {
+          const std::lock_guard lock(link_->mutex());
+          Failure w;
+          got = link_->receive(1, w) > 0;
+        }
         if (got) break;
         std::this_thread::yield();
       } while (now_ns() < until);

@@ -117,8 +117,10 @@ Link::Sent Link::send(GpuId to, std::span<const std::byte> head, std::span<const
   return Sent::failed;
 }
 
-// Into incoming_. A frame that is too long is as long as the transport says, and what is beyond incoming_ is not there.
-cnuasccl_status_t Link::receive_copy(GpuId& source, std::span<const std::byte>& frame, std::int64_t timeout_ns) {
+// Into incoming_. A frame that is too long is as long as the transport says, and what is beyond incoming_ is
+// not there.
+cnuasccl_status_t Link::receive_copy(GpuId& source, std::span<const std::byte>& frame,
+                                     std::int64_t timeout_ns) {
   std::size_t bytes = 0;
   const cnuasccl_status_t status =
       timeout_ns > 0 && extension_.recv_wait != nullptr
@@ -129,7 +131,8 @@ cnuasccl_status_t Link::receive_copy(GpuId& source, std::span<const std::byte>& 
   return status;
 }
 
-cnuasccl_status_t Link::receive_lent(GpuId& source, std::span<const std::byte>& frame, std::int64_t timeout_ns) {
+cnuasccl_status_t Link::receive_lent(GpuId& source, std::span<const std::byte>& frame,
+                                     std::int64_t timeout_ns) {
   const void* data = nullptr;
   std::size_t bytes = 0;
   const cnuasccl_status_t status =

@@ -80,7 +80,8 @@ class Link {
   // Hands over what has come, at most `most` frames. How many those were; fails with LINK_FAILED.
   std::size_t receive(std::size_t most, Failure& why);
 
-  // Keeps the frame that is being delivered where it is. Empty: its recipient has to copy what it needs later.
+  // Keeps the frame that is being delivered where it is. Empty: its recipient has to copy what it needs
+  // later.
   Lent keep();
 
   // Waits until something may have come, or for so long. Frames that come meanwhile may be handed over; fails

@@ -102,7 +102,7 @@ class Mailbox final : public Recipient {
     ccl::Envelope envelope;
     ccl::ChunkHeader header;
     std::span<const std::byte> rest;
-    Link::Lent lent;              // where `rest` is; or, if it is empty,
+    Link::Lent lent;  // where `rest` is; or, if it is empty,
     std::vector<std::byte> copy;
   };
   struct Channel {

@@ -88,7 +88,7 @@ cnuaslink_result check(const Link& link, std::uint16_t peer, std::span<const iov
     room -= each.iov_len;
   }
   return room < wire::kWindowHeadBytes && link.must_be_wrapped(GpuId{peer}, pieces) ? CNUASLINK_TOO_LARGE
-                                                                                   : CNUASLINK_OK;
+                                                                                    : CNUASLINK_OK;
 }
 
 // Whether `bytes` at `offset` may be asked of a peer's window: what no window can have is refused here.

@@ -244,8 +244,8 @@ enum cnuaslink_type {
 CNUASLINK_API cnuaslink_result cnuaslink_send(struct cnuaslink* link, uint16_t peer, const void* data,
                                               size_t bytes, int64_t timeout_ns);
 
-/* The same, of a message in pieces, at most CNUASLINK_MOST_PIECES, one behind the other, without a copy of any:
- * a head of the caller's, say, and its data. */
+/* The same, of a message in pieces, at most CNUASLINK_MOST_PIECES, one behind the other, without a copy of
+ * any: a head of the caller's, say, and its data. */
 #define CNUASLINK_MOST_PIECES 8
 CNUASLINK_API cnuaslink_result cnuaslink_send_pieces(struct cnuaslink* link, uint16_t peer,
                                                      const struct iovec* pieces, size_t count,

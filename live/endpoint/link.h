@@ -130,8 +130,8 @@ class Link {
 
   // --- Sending: link_send.cpp -------------------------------------------------------------------------
   wire::FrameHeader header(wire::FrameType type, GpuId destination, std::size_t payload_bytes) const;
-  // One frame, from its header and the pieces of its payload behind pieces[0], which is where the header goes.
-  // AGAIN: not now. Precondition: the link is not down.
+  // One frame, from its header and the pieces of its payload behind pieces[0], which is where the header
+  // goes. AGAIN: not now. Precondition: the link is not down.
   cnuaslink_result try_send(const wire::FrameHeader& header, std::span<iovec> pieces);
   cnuaslink_result try_send(const wire::FrameHeader& header, std::span<const std::byte> first,
                             std::span<const std::byte> second = {});

@@ -4,10 +4,10 @@
 //
 // In each round, for each number of ranks, cnuasccl-perf runs collectives over its own switch. A collective's
 // rate is the bytes that its algorithm must move from rank to rank, by the time it takes. The relay then
-// carries the very same bytes between pairs of endpoints, as many as ranks, in frames of 61,480 bytes of payload:
-// each sends in one go what a rank has to send in one call, takes as much from its partner, and goes on to the next
-// call. `of_relay` is the median of the rounds' ratios to that rate, `of_stream` of those to the relay's rate when
-// endpoints never wait for each other, on two threads each.
+// carries the very same bytes between pairs of endpoints, as many as ranks, in frames of 61,480 bytes of
+// payload: each sends in one go what a rank has to send in one call, takes as much from its partner, and goes
+// on to the next call. `of_relay` is the median of the rounds' ratios to that rate, `of_stream` of those to
+// the relay's rate when endpoints never wait for each other, on two threads each.
 #include "core/wire/frame.h"
 #include "live/posix/unique_fd.h"
 #include "tests/benchmarks/switchd/relay.h"
@@ -67,8 +67,8 @@ live::UniqueFd socket_at(const std::string& path, bool listening) {
   return fd;
 }
 
-// The relay drops what comes before it has accepted the other end, so the two greet each other until both have been
-// heard; greetings that come later are passed over.
+// The relay drops what comes before it has accepted the other end, so the two greet each other until both
+// have been heard; greetings that come later are passed over.
 constexpr ssize_t kGreetingBytes = 1;
 bool greet(int fd) {
   const char greeting = '.';
@@ -147,7 +147,8 @@ double relay_rate(int endpoints, const Load& load) {
   if (!relay || ::pipe(ready) != 0 || ::pipe(go) != 0 || ::pipe(end) != 0) return 0;
   std::vector<test::ChildProcess> processes;
   for (const std::string& path : paths) {
-    auto process = test::ChildProcess::start([&] { return run_endpoint(path, load, ready[1], go[0], end[0]); });
+    auto process =
+        test::ChildProcess::start([&] { return run_endpoint(path, load, ready[1], go[0], end[0]); });
     if (!process) return 0;
     processes.push_back(std::move(*process));
   }

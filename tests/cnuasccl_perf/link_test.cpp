@@ -80,7 +80,8 @@ class SocketLink : public testing::Test {
     Received got;
     got.text.resize(capacity);
     eventually([&] {
-      got.status = end.transport.recv(&got.source, got.text.data(), capacity, &got.bytes, end.transport.context);
+      got.status =
+          end.transport.recv(&got.source, got.text.data(), capacity, &got.bytes, end.transport.context);
       return got.status != CNUASCCL_AGAIN;
     });
     if (got.bytes < capacity) got.text.resize(got.bytes);
@@ -120,8 +121,38 @@ TEST_F(SocketLink, JoinsTwoPieces) {
   ASSERT_EQ(a.extension.send_pieces(0x0101, "head", 4, body.data(), body.size(), a.transport.context),
             CNUASCCL_OK);
   EXPECT_EQ(receive(b).text, "head" + body);
-  EXPECT_EQ(a.extension.send_pieces(0x0101, "heads", 5, body.data(), body.size(), a.transport.context),
-            CNUASCCL_INVALID_ARGUMENT);
+  const std::string too_much(cnuaslink_max_message(cnuasccl_link_endpoint(a.link.get())) - 4, 'b');
+  EXPECT_EQ(
+      a.extension.send_pieces(0x0101, "heads", 5, too_much.data(), too_much.size(), a.transport.context),
+      CNUASCCL_INVALID_ARGUMENT);
+}
+
+TEST_F(SocketLink, LendsFramesUntilTheyAreGivenBack) {
+  End a = open(0);
+  End b = open(1);
+  const std::vector<std::string> sent{"first", std::string(kLargest, 'x'), "third"};
+  for (const std::string& text : sent)
+    ASSERT_EQ(send(a, 0x0101, text), CNUASCCL_OK);
+  struct Lent {
+    const void* frame = nullptr;
+    std::size_t bytes = 0;
+  };
+  std::vector<Lent> lent;
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    Lent each;
+    std::uint16_t source = 0;
+    ASSERT_EQ(b.extension.borrow(&source, &each.frame, &each.bytes, 60'000'000'000, b.transport.context),
+              CNUASCCL_OK);
+    EXPECT_EQ(source, 0x0100);
+    lent.push_back(each);
+  }
+  for (std::size_t i = 0; i < sent.size(); ++i)  // all are there still
+    EXPECT_EQ(std::string(static_cast<const char*>(lent[i].frame), lent[i].bytes), sent[i]);
+  for (const Lent& each : lent)
+    b.extension.give_back(each.frame, b.transport.context);
+  std::uint16_t source = 0;
+  Lent none;
+  EXPECT_EQ(b.extension.borrow(&source, &none.frame, &none.bytes, 0, b.transport.context), CNUASCCL_AGAIN);
 }
 
 TEST_F(SocketLink, CutsWhatDoesNotFit) {

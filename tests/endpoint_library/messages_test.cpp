@@ -1,5 +1,6 @@
 // Messages and doorbells: order, limits, deadlines, event loops.
 
+#include "core/wire/window.h"
 #include "tests/endpoint_library/fixture.h"
 
 #include <atomic>
@@ -82,6 +83,46 @@ TEST_F(Messages, ArgumentsAreChecked) {
     EXPECT_EQ(cnuaslink_send_many(a.get(), &message, 1, nullptr, 0), CNUASLINK_INVALID_ARGUMENT) << type;
   }
   EXPECT_EQ(counters(a).messages_sent, 0u);
+}
+
+TEST_F(Messages, ComeInPieces) {
+  const LinkHandle a = open(0);
+  const LinkHandle b = open(1);
+  std::string head = "head ";
+  std::string body(65'519, 'b');
+  const iovec pieces[] = {{head.data(), head.size()}, {nullptr, 0}, {body.data(), body.size()}};
+  ASSERT_EQ(cnuaslink_send_pieces(a.get(), gpu(1), pieces, 3, kLong), CNUASLINK_OK);
+  EXPECT_EQ(receive(b).text, head + body);
+  ASSERT_EQ(cnuaslink_send_pieces(a.get(), gpu(1), nullptr, 0, kLong), CNUASLINK_OK);
+  EXPECT_EQ(receive(b).text, "");
+  EXPECT_EQ(counters(a).messages_sent, 2u);
+  EXPECT_EQ(counters(a).message_bytes_sent, 65'524u);
+
+  const iovec nothing_there[] = {{nullptr, 1}};
+  EXPECT_EQ(cnuaslink_send_pieces(a.get(), gpu(1), nothing_there, 1, 0), CNUASLINK_INVALID_ARGUMENT);
+  EXPECT_EQ(cnuaslink_send_pieces(a.get(), gpu(0), pieces, 3, 0), CNUASLINK_INVALID_ARGUMENT);
+  EXPECT_EQ(cnuaslink_send_pieces(a.get(), gpu(1), nullptr, 1, 0), CNUASLINK_INVALID_ARGUMENT);
+  const std::vector<iovec> many(CNUASLINK_MOST_PIECES + 1, iovec{head.data(), 1});
+  EXPECT_EQ(cnuaslink_send_pieces(a.get(), gpu(1), many.data(), many.size(), 0), CNUASLINK_INVALID_ARGUMENT);
+  const iovec too_large[] = {{body.data(), body.size()}, {body.data(), 6}};
+  EXPECT_EQ(cnuaslink_send_pieces(a.get(), gpu(1), too_large, 2, 0), CNUASLINK_TOO_LARGE);
+}
+
+// A message that looks like window traffic is wrapped, however it is cut.
+TEST_F(Messages, InPiecesMayLookLikeWindowTraffic) {
+  const LinkHandle a = open(0);
+  const LinkHandle b = open(1);
+  std::string magic(reinterpret_cast<const char*>(wire::kWindowMagic.data()), wire::kWindowMagic.size());
+  std::string rest(100, 'r');
+  for (std::size_t cut = 0; cut <= magic.size(); ++cut) {
+    const iovec pieces[] = {
+        {magic.data(), cut}, {magic.data() + cut, magic.size() - cut}, {rest.data(), rest.size()}};
+    ASSERT_EQ(cnuaslink_send_pieces(a.get(), gpu(1), pieces, 3, kLong), CNUASLINK_OK);
+    EXPECT_EQ(receive(b).text, magic + rest);
+  }
+  std::string body(65'524 - magic.size(), 'b');
+  const iovec too_large[] = {{magic.data(), magic.size()}, {body.data(), body.size()}};
+  EXPECT_EQ(cnuaslink_send_pieces(a.get(), gpu(1), too_large, 2, 0), CNUASLINK_TOO_LARGE);
 }
 
 TEST_F(Messages, ManyAreSentUpToTheFirstThatCannotBe) {

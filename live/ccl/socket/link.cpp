@@ -181,7 +181,8 @@ cnuaslink_options endpoint_options(const cnuasccl_link_options& given) {
   cnuaslink_options options;
   cnuaslink_options_init(&options);
   if (given.run_dir != nullptr) options.run_dir = given.run_dir;
-  options.port = given.port; options.receive_batch=8;
+  options.port = given.port;
+  options.receive_batch = 8;
   options.gpu_id = given.gpu_id;
   options.connect_timeout_ns = given.connect_timeout_ns;
   return options;
