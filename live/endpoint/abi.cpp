@@ -2,7 +2,7 @@
 #include "live/endpoint/cnuaslink.h"
 #include "live/endpoint/link.h"
 #include "live/endpoint/link_options.h"
-#include "live/endpoint/peer_query.h"
+#include "live/endpoint/management_query.h"
 #include "live/posix/os_error.h"
 
 #include <cstring>
@@ -235,6 +235,20 @@ cnuaslink_result cnuaslink_peer_transport(cnuaslink* link, uint16_t peer, cnuasl
     out->region_bytes = answer->region_bytes;
     write_text(answer->ivshmem_socket, out->ivshmem_socket, sizeof(out->ivshmem_socket));
     write_text(answer->reason, out->reason, sizeof(out->reason));
+    return CNUASLINK_OK;
+  });
+}
+
+cnuaslink_result cnuaslink_expected_gpu(const char* run_dir, uint32_t port, uint16_t* gpu_id,
+                                        int64_t timeout_ns) {
+  if (run_dir == nullptr || gpu_id == nullptr || timeout_ns <= 0 || timeout_ns > kNever / kNanosecond / 2)
+    return CNUASLINK_INVALID_ARGUMENT;
+  *gpu_id = 0;
+  return guarded([&] {
+    const Result<GpuId> expected =
+        query_expected_gpu(std::string(run_dir) + "/mgmt.sock", port, timeout_ns * kNanosecond);
+    if (!expected) return CNUASLINK_UNAVAILABLE;
+    *gpu_id = expected->value;
     return CNUASLINK_OK;
   });
 }

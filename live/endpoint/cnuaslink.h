@@ -217,6 +217,12 @@ struct cnuaslink_peer {
 CNUASLINK_API cnuaslink_result cnuaslink_peer_transport(struct cnuaslink* link, uint16_t peer,
                                                         struct cnuaslink_peer* out);
 
+/* Asks a switch, on its management socket, which GPU it expects at a port: what to fill in as gpu_id. 0: none
+ * in particular. Waits for `timeout_ns`, above 0, at most. INVALID_ARGUMENT, NO_MEMORY; UNAVAILABLE as above.
+ */
+CNUASLINK_API cnuaslink_result cnuaslink_expected_gpu(const char* run_dir, uint32_t port, uint16_t* gpu_id,
+                                                      int64_t timeout_ns);
+
 /* --- Event loops ---------------------------------------------------------------------------------------- */
 
 /* A descriptor to poll for reading, the link's own: not to be read, written or closed. Readable while there

@@ -22,8 +22,9 @@ class PeerTransport : public LinkTest {
     std::memset(&answer_, 0xEE, sizeof(answer_));
     return cnuaslink_peer_transport(link.get(), peer, &answer_);
   }
-  Result<cnuas::test::DaemonProcess> start_daemon() const {
+  Result<cnuas::test::DaemonProcess> start_daemon(std::vector<std::string> arguments = {}) const {
     cnuas::test::DaemonSettings settings;
+    settings.arguments = std::move(arguments);
     settings.run_dir = run_dir();
     settings.log_file = run_dir() + "/log";
     return cnuas::test::DaemonProcess::start(settings);
@@ -49,6 +50,17 @@ TEST_F(PeerTransport, TheDaemonTells) {
   EXPECT_EQ(ask(a, 0xFFFF), CNUASLINK_INVALID_ARGUMENT);
   EXPECT_EQ(cnuaslink_peer_transport(a.get(), gpu(1), nullptr), CNUASLINK_INVALID_ARGUMENT);
   EXPECT_EQ(cnuaslink_peer_transport(nullptr, gpu(1), &answer_), CNUASLINK_INVALID_ARGUMENT);
+}
+
+TEST_F(PeerTransport, TheDaemonTellsWhomItExpects) {
+  const auto daemon = start_daemon({"--config", CNUAS_SOURCE_DIR "/scenarios/two-racks.yaml", "--rack", "2"});
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  std::uint16_t gpu = 0;
+  EXPECT_EQ(cnuaslink_expected_gpu(run_dir().c_str(), 3, &gpu, 10 * kSecondNs), CNUASLINK_OK);
+  EXPECT_EQ(gpu, 0x0203);
+  EXPECT_EQ(cnuaslink_expected_gpu(run_dir().c_str(), 8, &gpu, 10 * kSecondNs), CNUASLINK_OK);
+  EXPECT_EQ(gpu, 0);
+  EXPECT_EQ(cnuaslink_expected_gpu(run_dir().c_str(), 9, &gpu, 10 * kSecondNs), CNUASLINK_UNAVAILABLE);
 }
 
 TEST_F(PeerTransport, WithoutAManagementSocketTheLinkWorksAllTheSame) {
@@ -151,6 +163,43 @@ TEST_F(PeerTransport, AnswersAreUnderstoodOrRefused) {
   }
   EXPECT_EQ(with("{\"ok\":true", true), CNUASLINK_UNAVAILABLE);
   EXPECT_NE(std::strstr(answer_.reason, "closed"), nullptr) << answer_.reason;
+}
+
+TEST_F(PeerTransport, WhoIsExpectedIsUnderstoodOrRefused) {
+  start_relay();
+  std::uint16_t gpu = 0;
+  const auto with = [&](const std::string& answer) {
+    Answering management(run_dir() + "/mgmt.sock", answer, false);
+    gpu = 77;
+    const cnuaslink_result result = cnuaslink_expected_gpu(run_dir().c_str(), 3, &gpu, 10 * kSecondNs);
+    EXPECT_EQ(management.finish(), "{\"command\":\"port_status\",\"port\":3,\"id\":1}\n");
+    return result;
+  };
+  EXPECT_EQ(with("{\"ok\":true,\"result\":{\"ports\":[{\"expected\":{\"name\":\"2/3\",\"id\":515}}]}}\n"),
+            CNUASLINK_OK);
+  EXPECT_EQ(gpu, 0x0203);
+  EXPECT_EQ(with("{\"ok\":true,\"result\":{\"ports\":[{\"port\":3}]}}\n"), CNUASLINK_OK);
+  EXPECT_EQ(gpu, 0);
+  const std::string nonsense[] = {
+      "{\"ok\":true,\"result\":{}}\n",
+      "{\"ok\":true,\"result\":{\"ports\":{}}}\n",
+      "{\"ok\":true,\"result\":{\"ports\":[]}}\n",
+      "{\"ok\":true,\"result\":{\"ports\":[7]}}\n",
+      "{\"ok\":true,\"result\":{\"ports\":[{\"expected\":515}]}}\n",
+      "{\"ok\":true,\"result\":{\"ports\":[{\"expected\":{\"id\":-1}}]}}\n",
+      "{\"ok\":true,\"result\":{\"ports\":[{\"expected\":{\"id\":65535}}]}}\n",
+      "{\"ok\":true,\"result\":{\"ports\":[{\"expected\":{\"id\":\"1/3\"}}]}}\n",
+      "{\"ok\":true,\"result\":{\"ports\":[{\"expected\":{\"id\":1},\"port\":3},{}]}}\n",
+      "{\"ok\":false,\"error\":{\"code\":\"bad_field\",\"message\":\"there is no such port\"}}\n",
+  };
+  for (const std::string& each : nonsense) {
+    EXPECT_EQ(with(each), CNUASLINK_UNAVAILABLE) << each;
+    EXPECT_EQ(gpu, 0) << each;
+  }
+  EXPECT_EQ(cnuaslink_expected_gpu("/nowhere", 3, &gpu, kSecondNs), CNUASLINK_UNAVAILABLE);
+  EXPECT_EQ(cnuaslink_expected_gpu(nullptr, 3, &gpu, kSecondNs), CNUASLINK_INVALID_ARGUMENT);
+  EXPECT_EQ(cnuaslink_expected_gpu("/nowhere", 3, nullptr, kSecondNs), CNUASLINK_INVALID_ARGUMENT);
+  EXPECT_EQ(cnuaslink_expected_gpu("/nowhere", 3, &gpu, 0), CNUASLINK_INVALID_ARGUMENT);
 }
 
 TEST_F(PeerTransport, ASilentSwitchIsNotWaitedForLongerThanTold) {

@@ -113,7 +113,8 @@ void add_link_options(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--socket", options.socket_path,
                  "Path of the port's socket, instead of --run-dir and --port");
-  add_gpu(app, "--gpu", options.gpu, false, "Which GPU it is (default: 1/PORT)");
+  add_gpu(app, "--gpu", options.gpu, false,
+          "Which GPU it is (default: the one that the switch expects at the port, else 1/PORT)");
   app.add_flag("--little-endian", options.little_endian, "Sends little-endian headers");
   app.add_flag("--reconnect", options.reconnect, "Waits for the switch to come back when it has gone");
   app.add_flag("--silent", options.silent, "Does not announce itself");
@@ -170,8 +171,18 @@ void add_modes(CLI::App& app, Options& options) {
   add_time(*ping, "--timeout", options.reply_timeout_ps, "After which an echo counts as lost (default: 1s)");
 }
 
+// kNoGpu: the switch does not say.
+GpuId expected_gpu(const Options& options) {
+  constexpr std::int64_t kPatienceNs = 1'000'000'000;
+  std::uint16_t gpu = 0;
+  if (options.socket_path.empty())
+    cnuaslink_expected_gpu(options.run_dir.c_str(), options.port, &gpu, kPatienceNs);
+  return GpuId{gpu};
+}
+
 // Defaults that depend on the mode; a text when something does not go together.
 std::string complete(Options& options) {
+  if (options.gpu == kNoGpu) options.gpu = expected_gpu(options);
   if (options.gpu == kNoGpu) options.gpu = GpuId{static_cast<std::uint16_t>(0x0100 + options.port)};
   if (options.gpu == kNoGpu || options.gpu == kBroadcast || options.port > 0xFF)
     return "--gpu is needed with a port above 255";

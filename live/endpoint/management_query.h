@@ -1,4 +1,4 @@
-// Asks a switch, on its management socket, how two GPUs reach each other.
+// Asks a switch, on its management socket: how two GPUs reach each other, and which GPU it expects at a port.
 #pragma once
 
 #include "core/engine/error.h"
@@ -24,7 +24,12 @@ struct PeerAnswer {
 Result<PeerAnswer> query_peer(const std::string& management_path, GpuId self, GpuId peer,
                               Picoseconds timeout_ps);
 
-// The answer alone: one line, whatever its bytes.
+// kNoGpu: none. As query_peer().
+Result<GpuId> query_expected_gpu(const std::string& management_path, std::uint32_t port,
+                                 Picoseconds timeout_ps);
+
+// The answers alone: one line, whatever its bytes.
 Result<PeerAnswer> parse_peer_answer(std::string_view line);
+Result<GpuId> parse_expected_gpu(std::string_view line);
 
 }  // namespace cnuas::live::endpoint

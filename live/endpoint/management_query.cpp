@@ -1,4 +1,4 @@
-#include "live/endpoint/peer_query.h"
+#include "live/endpoint/management_query.h"
 
 #include "live/posix/clock.h"
 #include "live/posix/os_error.h"
@@ -106,9 +106,8 @@ Result<PeerAnswer> read_result(const json& result) {
   return answer;
 }
 
-}  // namespace
-
-Result<PeerAnswer> parse_peer_answer(std::string_view line) {
+// What an answer has to say, when the switch has not refused.
+Result<json> result_of(std::string_view line) {
   const json answer = parse(line);
   if (!answer.is_object()) return fail(ErrorCode::mismatch, "the switch's answer is no JSON object");
   const auto ok = answer.find("ok");
@@ -123,21 +122,55 @@ Result<PeerAnswer> parse_peer_answer(std::string_view line) {
   const auto result = answer.find("result");
   if (result == answer.end() || !result->is_object())
     return fail(ErrorCode::mismatch, "the switch's answer has no result");
+  return *result;
+}
+
+Result<std::string> ask(const std::string& path, const std::string& request, Picoseconds timeout_ps) {
+  const Picoseconds until_ps = monotonic_now() + timeout_ps;
+  Result<UniqueFd> fd = connect_to(path, SocketKind::stream);
+  if (!fd) return tl::unexpected(fd.error());
+  if (const Result<void> sent = send_all(fd->get(), request + "\n", path, until_ps); !sent)
+    return tl::unexpected(sent.error());
+  return receive_line(fd->get(), path, until_ps);
+}
+
+}  // namespace
+
+Result<PeerAnswer> parse_peer_answer(std::string_view line) {
+  const Result<json> result = result_of(line);
+  if (!result) return tl::unexpected(result.error());
   return read_result(*result);
 }
 
 Result<PeerAnswer> query_peer(const std::string& management_path, GpuId self, GpuId peer,
                               Picoseconds timeout_ps) {
-  const Picoseconds until_ps = monotonic_now() + timeout_ps;
-  Result<UniqueFd> fd = connect_to(management_path, SocketKind::stream);
-  if (!fd) return tl::unexpected(fd.error());
   const std::string request = R"({"command":"peer_query","a":)" + std::to_string(self.value) + R"(,"b":)" +
-                              std::to_string(peer.value) + ",\"id\":1}\n";
-  if (const Result<void> sent = send_all(fd->get(), request, management_path, until_ps); !sent)
-    return tl::unexpected(sent.error());
-  const Result<std::string> line = receive_line(fd->get(), management_path, until_ps);
+                              std::to_string(peer.value) + ",\"id\":1}";
+  const Result<std::string> line = ask(management_path, request, timeout_ps);
   if (!line) return tl::unexpected(line.error());
   return parse_peer_answer(*line);
+}
+
+Result<GpuId> parse_expected_gpu(std::string_view line) {
+  const Result<json> result = result_of(line);
+  if (!result) return tl::unexpected(result.error());
+  const auto ports = result->find("ports");
+  if (ports == result->end() || !ports->is_array() || ports->size() != 1 || !ports->front().is_object())
+    return fail(ErrorCode::mismatch, "the switch's answer tells of no port");
+  const auto expected = ports->front().find("expected");
+  if (expected == ports->front().end()) return kNoGpu;
+  const auto id = expected->is_object() ? expected->find("id") : expected->end();
+  if (id == expected->end() || !id->is_number_unsigned() || id->get<std::uint64_t>() > 0xFFFE)
+    return fail(ErrorCode::mismatch, "the switch expects something that is no GPU");
+  return GpuId{id->get<std::uint16_t>()};
+}
+
+Result<GpuId> query_expected_gpu(const std::string& management_path, std::uint32_t port,
+                                 Picoseconds timeout_ps) {
+  const std::string request = R"({"command":"port_status","port":)" + std::to_string(port) + ",\"id\":1}";
+  const Result<std::string> line = ask(management_path, request, timeout_ps);
+  if (!line) return tl::unexpected(line.error());
+  return parse_expected_gpu(*line);
 }
 
 }  // namespace cnuas::live::endpoint
