@@ -34,6 +34,10 @@ Communicator::Communicator(Membership membership, Settings settings, Environment
       recorder_(settings.flight_entries) {}
 
 Communicator::~Communicator() {
+  if (link_) {
+    const std::lock_guard lock(link_->mutex());
+    mailbox_.drop_held();
+  }
   detach();
 }
 

@@ -50,7 +50,12 @@ Link::Link(const cnuasccl_link_transport& transport, const cnuasccl_link_extensi
   if (extension_.name != nullptr)
     name_ = std::string(extension_.name, strnlen(extension_.name, kMostNameBytes));
   burst_ = std::clamp<std::uint32_t>(extension_.frames_per_receiver, 1, kMostBurst);
-  if (extension_.descriptor != nullptr && !borrows()) descriptor_ = extension_.descriptor(transport_.context);
+  if (!waits_by_itself()) watch_descriptor();
+}
+
+void Link::watch_descriptor() {
+  if (extension_.descriptor != nullptr && descriptor_ < 0)
+    descriptor_ = extension_.descriptor(transport_.context);
 }
 
 bool Link::available() {
@@ -82,6 +87,8 @@ bool Link::attach(Recipient& recipient) {
   const std::uint32_t communicator = recipient.communicator();
   if (recipient_of(communicator) != nullptr) return false;
   recipients_.push_back(&recipient);
+  // Whoever waits for one recipient must not keep those out that use the link for another.
+  if (recipients_.size() > 1) watch_descriptor();
   std::deque<Unclaimed> kept;
   kept.swap(unclaimed_);
   unclaimed_bytes_ = 0;
@@ -178,12 +185,13 @@ std::size_t Link::receive(std::size_t most, Failure& why) {
 Failure Link::wait(std::int64_t timeout_ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   constexpr std::int64_t kOthersNs = 50'000;
-  if (crowded() || (descriptor_ < 0 && extension_.recv_wait == nullptr && !borrows())) {
+  const int descriptor = descriptor_;
+  if (crowded() || (descriptor < 0 && !waits_by_itself())) {
     sleep_for(std::min(timeout_ns, kOthersNs));
     return {};
   }
-  if (descriptor_ >= 0) {
-    pollfd entry{descriptor_, POLLIN, 0};
+  if (descriptor >= 0) {
+    pollfd entry{descriptor, POLLIN, 0};
     const timespec limit{timeout_ns / kSecond, timeout_ns % kSecond};
     if (ppoll(&entry, 1, &limit, nullptr) > 0 && (entry.revents & POLLIN) == 0)
       sleep_for(std::min(timeout_ns, kOthersNs));  // an error that receiving will show

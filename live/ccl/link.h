@@ -123,6 +123,8 @@ class Link {
   // Takes one frame, waiting for so long at most. done, again, failed.
   Sent take(std::int64_t timeout_ns, Failure& why);
   cnuasccl_status_t receive_copy(GpuId& source, std::span<const std::byte>& frame, std::int64_t timeout_ns);
+  bool waits_by_itself() const { return extension_.recv_wait != nullptr || borrows(); }
+  void watch_descriptor();
   bool borrows() const { return extension_.borrow != nullptr && extension_.give_back != nullptr; }
   cnuasccl_status_t receive_lent(GpuId& source, std::span<const std::byte>& frame, std::int64_t timeout_ns);
   void give_back(const void* frame);
@@ -137,7 +139,8 @@ class Link {
   cnuasccl_link_extension extension_{};  // zero where the caller's is shorter
   std::string name_;
   std::uint32_t burst_ = 1;
-  int descriptor_ = -1;
+  std::atomic<int> descriptor_{
+      -1};  // watched while waiting; without it the transport waits, with mutex() held
   std::atomic<int> users_{0};
   std::vector<Recipient*> recipients_;
   // Frames for communicators that are not there (yet): a peer may be ahead in making one.

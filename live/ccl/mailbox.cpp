@@ -180,6 +180,15 @@ void Mailbox::set_link(Link* link) {
   link_ = link;
 }
 
+void Mailbox::drop_held() noexcept {
+  for (const auto& peer : peers_) {
+    if (!peer) continue;
+    for (Channel& channel : *peer)
+      channel.held.clear();
+  }
+  counters_.frames_held = 0;
+}
+
 void Mailbox::hold(const Frame& frame) {
   Held held{frame.envelope, frame.header, frame.rest, {}, {}};
   if (link_ != nullptr) held.lent = link_->keep();

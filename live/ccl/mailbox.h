@@ -64,6 +64,7 @@ class Mailbox final : public Recipient {
   // The link whose mutex is held from now on; null: none. What the one before has lent is copied and given
   // back.
   void set_link(Link* link);
+  void drop_held() noexcept;
 
   // Frames of sequence numbers before the consumer's are refused from here on, and those that are held are
   // checked. Null: nothing runs, and `next` is the sequence number of what will run next.
