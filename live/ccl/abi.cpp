@@ -203,7 +203,7 @@ void cnuasccl_config_init(struct cnuasccl_config* config) {
   config->algorithm = CNUASCCL_AUTO;
   config->timeout_ns = defaults.timeout_ns;
   config->chunk_bytes = defaults.chunk_limit;
-  config->checksum = 1;
+  config->checksum = -1;
   config->rate_bytes_per_s = defaults.port.rate_bytes_per_s;
   config->latency_ns = defaults.port.latency_ps / 1000;
   config->flight_entries = defaults.flight_entries;

@@ -108,6 +108,7 @@ Failure apply(const cnuasccl_config& given, const Environment& environment, Sett
   if (config.timeout_ns <= 0) return refuse("timeout_ns must be above 0");
   if (config.chunk_bytes < 64 || config.chunk_bytes > ccl::kMaxChunkBytes || config.chunk_bytes % 8 != 0)
     return refuse("chunk_bytes must be a multiple of 8 from 64 to 61440");
+  if (config.checksum < -1 || config.checksum > 1) return refuse("checksum must be -1, 0 or 1");
   if (config.rate_bytes_per_s == 0) return refuse("rate_bytes_per_s must be above 0");
   if (config.latency_ns < 0 || config.latency_ns > kNever / 1000 / 1'000'000)
     return refuse("latency_ns must be from 0 to a few hours");
@@ -121,7 +122,8 @@ Failure apply(const cnuasccl_config& given, const Environment& environment, Sett
   settings.any_order = config.any_order != 0 || environment.any_order;
   settings.timeout_ns = config.timeout_ns;
   settings.chunk_limit = config.chunk_bytes;
-  settings.checksum = config.checksum != 0;
+  settings.checksum = std::nullopt;
+  if (config.checksum >= 0) settings.checksum = config.checksum != 0;
   settings.port = {config.rate_bytes_per_s, config.latency_ns * 1000, std::nullopt};
   settings.flight_entries = config.flight_entries;
   out = settings;

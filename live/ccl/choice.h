@@ -27,7 +27,7 @@ struct Settings {
   bool any_order = false;
   std::int64_t timeout_ns = 60'000'000'000;
   std::uint32_t chunk_limit = 60 * 1024;
-  bool checksum = true;
+  std::optional<bool> checksum;  // none: as the link needs it
   ccl::PortModel port{2'500'000'000, 20 * kMicrosecond, std::nullopt};
   std::uint32_t flight_entries = 256;
 };

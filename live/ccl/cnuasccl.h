@@ -188,6 +188,9 @@ struct cnuasccl_link_extension {
   cnuasccl_status_t (*borrow)(uint16_t* src_gpu, const void** frame, size_t* bytes, int64_t timeout_ns,
                               void* context);
   void (*give_back)(const void* frame, void* context);
+  /* 1: what arrives is what was sent, bit by bit, as over a socket of this host, so that chunks need no
+   * checksum. */
+  int keeps_bytes;
 };
 
 /* Gives a communicator the link that carries its payload, and a second one (`fallback`, may be NULL) for when
@@ -280,7 +283,8 @@ struct cnuasccl_config {
   int64_t timeout_ns;
   /* Of a chunk, its headers included: 61,440, which is also the most. At least 64, a multiple of 8. */
   uint32_t chunk_bytes;
-  /* 1: chunks carry a CRC-32C. 0: corruption is not detected. */
+  /* 1: chunks carry a CRC-32C. 0: they do not, and data that were changed on the way are not detected. -1,
+   * which is the default: unless the link's extension has `keeps_bytes`. Ranks may differ. */
   int checksum;
   /* What the choice of an algorithm reckons with: 2.5e9 bytes a second one way, 20,000 ns a message. Above 0;
    * at least 0. */

@@ -171,7 +171,7 @@ Failure Communicator::run(const ccl::Schedule& schedule, const Call& given, cons
   Call call = given;
   call.sequence = sequence_;
   call.chunk_limit = settings_.chunk_limit;
-  call.checksum = settings_.checksum;
+  call.checksum = settings_.checksum.value_or(!link_ || !link_->keeps_bytes());
   ++collectives_;
   entry.kind = call.kind;
   entry.sequence = call.sequence;

@@ -258,6 +258,7 @@ cnuasccl_status_t cnuasccl_inproc_link(struct cnuasccl_inproc* world, int rank, 
         static_cast<std::uint32_t>(std::min<std::size_t>(world->most, std::size_t{0xFFFF'FFFF}));
     extension->send_pieces = send_pieces;
     extension->recv_wait = recv_wait;
+    extension->keeps_bytes = 1;
     return CNUASCCL_OK;
   });
 }

@@ -64,6 +64,8 @@ class Link {
 
   std::mutex& mutex() { return mutex_; }
   const std::string& name() const { return name_; }
+  // What it delivers is what was sent. Needs no mutex().
+  bool keeps_bytes() const { return extension_.keeps_bytes != 0; }
   // Frames to send to one receiver in one go.
   std::uint32_t burst() const { return burst_; }
   bool available();

@@ -160,6 +160,38 @@ TEST(FaultTest, DataThatWasChangedIsCorrupt) {
   }
 }
 
+TEST(ChecksumTest, IsThereWhenAskedForOrWhenTheLinkMayChangeBytes) {
+  for (const int keeps_bytes : {0, 1}) {
+    for (const int asked : {-1, 0, 1}) {
+      World world(2);
+      std::atomic<int> with{0};
+      std::atomic<int> without{0};
+      world.run([&](int rank) {
+        FakeLink link(world, rank);
+        link.on_send = [&](std::uint64_t, Outgoing frame) {
+          const auto header = ccl::decode_chunk_header(std::span(frame.bytes).subspan(ccl::kEnvelopeBytes));
+          if (header) ++(header->checksum ? with : without);
+          return std::vector<Outgoing>{std::move(frame)};
+        };
+        cnuasccl_comm_t comm = world.bare(rank);
+        const cnuasccl_link_transport transport = link.transport();
+        cnuasccl_link_extension extension = link.extension();
+        extension.keeps_bytes = keeps_bytes;
+        EXPECT_OK(cnuasccl_comm_set_link(comm, &transport, &extension, nullptr, nullptr));
+        configure(comm, [&](cnuasccl_config& config) { config.checksum = asked; });
+        std::vector<std::int32_t> data(1000, rank);
+        EXPECT_OK(
+            cnuasccl_all_reduce(comm, data.data(), data.data(), data.size(), CNUASCCL_INT32, CNUASCCL_SUM));
+        EXPECT_EQ(data, std::vector<std::int32_t>(1000, 1));
+        cnuasccl_comm_destroy(comm);
+      });
+      const bool expected = asked == 1 || (asked == -1 && keeps_bytes == 0);
+      EXPECT_EQ(with > 0, expected) << keeps_bytes << " " << asked;
+      EXPECT_EQ(without > 0, !expected) << keeps_bytes << " " << asked;
+    }
+  }
+}
+
 TEST(FaultTest, TruncatedAndExtended) {
   for (const std::size_t length : {0u, 1u, 39u})
     expect_found(with_fault(change(1, [length](Payload& bytes) { bytes.resize(length); })),

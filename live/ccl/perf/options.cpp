@@ -166,7 +166,6 @@ struct Words {
   std::string transport = "socket";
   int average = 1;
   int check = 1;
-  int checksum = 1;
   double timeout_s = 60;
 };
 
@@ -215,8 +214,10 @@ void add_how(CLI::App& app, Options& options, Words& words) {
       ->capture_default_str();
   add_algorithm(app, options);
   app.add_flag("--any-order", options.any_order, "Allow algorithms that do not fold in rank order");
-  app.add_option("--checksum", words.checksum, "1: chunks carry a CRC-32C; 0: they do not")
-      ->check(CLI::Range(0, 1))
+  app.add_option(
+         "--checksum", options.checksum,
+         "1: chunks carry a CRC-32C; 0: they do not; -1: where the transport may change bytes: not here")
+      ->check(CLI::Range(-1, 1))
       ->capture_default_str();
   app.add_option("--run-dir", options.run_dir, "Directory of a switch that runs; otherwise one is started");
   app.add_option("--first-port", options.first_port, "Rank 0's port; the others have the next")
@@ -240,7 +241,6 @@ std::string take(const Words& words, Options& options) {
   options.operators = values_in(kOperators, words.op);
   options.average = static_cast<Average>(words.average);
   options.check = words.check != 0;
-  options.checksum = words.checksum != 0;
   options.timeout_ns = static_cast<std::int64_t>(words.timeout_s * 1e9);
   if (words.root == "all") {
     for (int root = 0; root < options.ranks; ++root)

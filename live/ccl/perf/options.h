@@ -39,7 +39,7 @@ struct Options {
   Transport transport = Transport::socket;
   cnuasccl_algorithm_t algorithm = CNUASCCL_AUTO;
   bool any_order = false;
-  bool checksum = true;
+  int checksum = -1;  // as in cnuasccl_config
   std::string run_dir;  // of a switch that runs; empty: one of its own
   unsigned first_port = 0;
   unsigned rack = 1;

@@ -92,7 +92,7 @@ class Measuring {
     cnuasccl_config_init(&config);
     config.algorithm = options_.algorithm;
     config.any_order = options_.any_order ? 1 : 0;
-    config.checksum = options_.checksum ? 1 : 0;
+    config.checksum = options_.checksum;
     config.timeout_ns = options_.timeout_ns;
     if (const auto status = said(cnuasccl_comm_configure(comm_, &config)); status != CNUASCCL_OK)
       return status;

@@ -268,6 +268,7 @@ cnuasccl_status_t cnuasccl_link_use(cnuasccl_link* link, cnuasccl_link_transport
   extension->descriptor = descriptor;
   extension->borrow = borrow;
   extension->give_back = give_back;
+  extension->keeps_bytes = 1;
   return CNUASCCL_OK;
 }
 
