@@ -18,7 +18,7 @@ function(cnuas_test_settings name)
   target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE CNUAS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              CNUAS_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
   if(CNUAS_SANITIZE)
     # Checks for undefined behaviour belong into what is under test; here they take a third of the compiler's time.
     target_compile_options(${name} PRIVATE -O0 -fno-sanitize=undefined)
