@@ -165,6 +165,14 @@ struct cnuasccl_link_transport {
 
 #define CNUASCCL_MOST_BORROWED 64
 
+/* A frame in two pieces, one behind the other. */
+struct cnuasccl_frame {
+  const void* head;
+  size_t head_bytes;
+  const void* body;
+  size_t body_bytes;
+};
+
 /* What a transport can do beyond that. Zero and NULL: it cannot. */
 struct cnuasccl_link_extension {
   size_t struct_bytes; /* sizeof(struct cnuasccl_link_extension), as the caller was compiled */
@@ -191,6 +199,9 @@ struct cnuasccl_link_extension {
   /* 1: what arrives is what was sent, bit by bit, as over a socket of this host, so that chunks need no
    * checksum. */
   int keeps_bytes;
+  /* As `send_pieces`, of frames for one GPU in order. *sent is how many it took, whatever it returns. */
+  cnuasccl_status_t (*send_many)(uint16_t dst_gpu, const struct cnuasccl_frame* frames, size_t count,
+                                 size_t* sent, void* context);
 };
 
 /* Gives a communicator the link that carries its payload, and a second one (`fallback`, may be NULL) for when

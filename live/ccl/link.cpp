@@ -109,19 +109,37 @@ void Link::detach(Recipient& recipient) {
 
 Link::Sent Link::send(GpuId to, std::span<const std::byte> head, std::span<const std::byte> body,
                       Failure& why) {
+  const cnuasccl_frame frame{head.data(), head.size(), body.data(), body.size()};
+  std::size_t sent = 0;
+  return send(to, {&frame, 1}, sent, why);
+}
+
+Link::Sent Link::send(GpuId to, std::span<const cnuasccl_frame> frames, std::size_t& sent, Failure& why) {
   cnuasccl_status_t status = CNUASCCL_OK;
-  if (extension_.send_pieces != nullptr) {
-    status = extension_.send_pieces(to.value, head.data(), head.size(), body.data(), body.size(),
-                                    transport_.context);
+  if (extension_.send_many != nullptr) {
+    std::size_t done = 0;
+    status = extension_.send_many(to.value, frames.data(), frames.size(), &done, transport_.context);
+    sent += std::min(done, frames.size());
   } else {
-    std::memcpy(outgoing_.data(), head.data(), head.size());
-    if (!body.empty()) std::memcpy(outgoing_.data() + head.size(), body.data(), body.size());
-    status = transport_.send(to.value, outgoing_.data(), head.size() + body.size(), transport_.context);
+    for (const cnuasccl_frame& frame : frames) {
+      status = send_one(to, frame);
+      if (number_of(status) != CNUASCCL_OK) break;
+      ++sent;
+    }
   }
   if (number_of(status) == CNUASCCL_OK) return Sent::done;
   if (number_of(status) == CNUASCCL_AGAIN) return Sent::again;
   why = transport_failed("sending", status);
   return Sent::failed;
+}
+
+cnuasccl_status_t Link::send_one(GpuId to, const cnuasccl_frame& frame) {
+  if (extension_.send_pieces != nullptr)
+    return extension_.send_pieces(to.value, frame.head, frame.head_bytes, frame.body, frame.body_bytes,
+                                  transport_.context);
+  std::memcpy(outgoing_.data(), frame.head, frame.head_bytes);
+  if (frame.body_bytes > 0) std::memcpy(outgoing_.data() + frame.head_bytes, frame.body, frame.body_bytes);
+  return transport_.send(to.value, outgoing_.data(), frame.head_bytes + frame.body_bytes, transport_.context);
 }
 
 // Into incoming_. A frame that is too long is as long as the transport says, and what is beyond incoming_ is

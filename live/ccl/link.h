@@ -78,6 +78,8 @@ class Link {
 
   // A frame in two pieces. failed: the transport's status is in `why`.
   Sent send(GpuId to, std::span<const std::byte> head, std::span<const std::byte> body, Failure& why);
+  // Frames in order; `sent` grows by how many were sent, whatever is returned.
+  Sent send(GpuId to, std::span<const cnuasccl_frame> frames, std::size_t& sent, Failure& why);
 
   // Hands over what has come, at most `most` frames. How many those were; fails with LINK_FAILED.
   std::size_t receive(std::size_t most, Failure& why);
@@ -124,6 +126,7 @@ class Link {
 
   // Takes one frame, waiting for so long at most. done, again, failed.
   Sent take(std::int64_t timeout_ns, Failure& why);
+  cnuasccl_status_t send_one(GpuId to, const cnuasccl_frame& frame);
   cnuasccl_status_t receive_copy(GpuId& source, std::span<const std::byte>& frame, std::int64_t timeout_ns);
   bool waits_by_itself() const { return extension_.recv_wait != nullptr || borrows(); }
   void watch_descriptor();

@@ -261,15 +261,16 @@ void Mailbox::set_consumer(Consumer* consumer, std::uint32_t next) {
   }
 }
 
-bool Mailbox::may_send(Rank peer, std::uint8_t number) const {
+bool Mailbox::may_send(Rank peer, std::uint8_t number, std::uint32_t ahead) const {
   const Channel* here = existing(peer, number);
-  return here == nullptr || here->next_out - here->acknowledged < window_;
+  return (here == nullptr ? 0 : here->next_out - here->acknowledged) + ahead < window_;
 }
 
-ccl::ChunkHeader Mailbox::next_header(Rank peer, std::uint8_t number, bool checksum) const {
+ccl::ChunkHeader Mailbox::next_header(Rank peer, std::uint8_t number, bool checksum,
+                                      std::uint32_t ahead) const {
   const Channel* here = existing(peer, number);
-  if (here == nullptr) return ccl::ChunkHeader{0, 0, number, checksum};
-  return ccl::ChunkHeader{here->next_out, here->consumed, number, checksum};
+  if (here == nullptr) return ccl::ChunkHeader{ahead, 0, number, checksum};
+  return ccl::ChunkHeader{here->next_out + ahead, here->consumed, number, checksum};
 }
 
 void Mailbox::sent(Rank peer, const ccl::ChunkHeader& header, std::size_t bytes) {

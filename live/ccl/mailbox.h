@@ -78,9 +78,10 @@ class Mailbox final : public Recipient {
   void fail(Failure why, Rank culprit = kNoRank);
 
   // --- Sending
-  bool may_send(Rank peer, std::uint8_t channel) const;
-  // The header of the next frame to a peer; sent() when the link has it.
-  ccl::ChunkHeader next_header(Rank peer, std::uint8_t channel, bool checksum) const;
+  // Of the frame behind the next `ahead` ones.
+  bool may_send(Rank peer, std::uint8_t channel, std::uint32_t ahead = 0) const;
+  // The header of that frame; sent() when the link has it.
+  ccl::ChunkHeader next_header(Rank peer, std::uint8_t channel, bool checksum, std::uint32_t ahead = 0) const;
   void sent(Rank peer, const ccl::ChunkHeader& header, std::size_t bytes);
   // Tells peers how far they may go on, as far as the link takes it now.
   void send_credits(Failure& why);

@@ -2,6 +2,7 @@
 
 #include "core/ccl/fold.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -130,7 +131,7 @@ void Operation::carry_out() {
           out.step = action.step;
           out.plan = ccl::ChunkPlan(bytes_of(action.step), call_.chunk_limit);
           out.index = 0;
-          out.prepared = false;
+          out.ready = 0;
           break;
         }
         case ccl::Op::copy:
@@ -157,54 +158,81 @@ void Operation::carry_out_local(const ccl::Step& step) {
   }
 }
 
-void Operation::prepare(Outgoing& out) {
+void Operation::prepare(Outgoing& out, std::size_t most) {
+  const std::uint64_t left = out.plan.count() - out.index;
+  while (out.ready < std::min<std::uint64_t>({most, left, kChunksAtATime})) {
+    const auto ahead = static_cast<std::uint32_t>(out.ready);
+    if (!mailbox_->may_send(out.step.peer, out.step.channel, ahead)) return;
+    prepare(out, out.index + ahead, ahead, out.chunks[out.ready]);
+    ++out.ready;
+  }
+}
+
+void Operation::prepare(const Outgoing& out, std::uint64_t index, std::uint32_t ahead, Ready& chunk) {
   const Rank peer = out.step.peer;
-  const bool first = out.index == 0;
+  const bool first = index == 0;
   ccl::Envelope envelope;
   envelope.kind = static_cast<std::uint16_t>(call_.kind);
   envelope.communicator = membership_.id();
   envelope.sequence = call_.sequence;
   envelope.source = membership_.rank();
   envelope.destination = peer;
-  envelope.chunk_index = static_cast<std::uint32_t>(out.index);
+  envelope.chunk_index = static_cast<std::uint32_t>(index);
   envelope.chunk_count = static_cast<std::uint32_t>(out.plan.count());
-  envelope.chunk_bytes = static_cast<std::uint32_t>(out.plan.chunk_bytes(out.index));
+  envelope.chunk_bytes = static_cast<std::uint32_t>(out.plan.chunk_bytes(index));
   envelope.total_bytes = static_cast<std::uint32_t>(out.plan.total());
 
-  const std::span<std::byte, kHeadBytes> head(out.head);
-  out.head_bytes = first ? kHeadBytes : kHeadBytes - ccl::kSignatureBytes;
-  const std::uint64_t data = out.plan.data_bytes(out.index);
-  out.body = {};
-  if (data > 0) out.body = {readable(out.step.src) + out.plan.offset(out.index), data};
+  const std::span<std::byte, kHeadBytes> head(chunk.head);
+  chunk.head_bytes = first ? kHeadBytes : kHeadBytes - ccl::kSignatureBytes;
+  const std::uint64_t data = out.plan.data_bytes(index);
+  chunk.body = {};
+  if (data > 0) chunk.body = {readable(out.step.src) + out.plan.offset(index), data};
   encode(envelope, head.first<ccl::kEnvelopeBytes>());
   const auto signature = head.last<ccl::kSignatureBytes>();
   if (first) encode(signature_, signature);
-  out.header = mailbox_->next_header(peer, out.step.channel, call_.checksum);
-  encode(out.header, first ? std::span<const std::byte>(signature) : std::span<const std::byte>(), out.body,
-         head.subspan<ccl::kEnvelopeBytes, ccl::kChunkHeaderBytes>());
-  out.prepared = true;
+  chunk.header = mailbox_->next_header(peer, out.step.channel, call_.checksum, ahead);
+  encode(chunk.header, first ? std::span<const std::byte>(signature) : std::span<const std::byte>(),
+         chunk.body, head.subspan<ccl::kEnvelopeBytes, ccl::kChunkHeaderBytes>());
+}
+
+Link::Sent Operation::send_ready(Outgoing& out, std::size_t& sent, Failure& why) {
+  std::array<cnuasccl_frame, kChunksAtATime> frames;
+  for (std::size_t i = 0; i < out.ready; ++i) {
+    const Ready& chunk = out.chunks[i];
+    frames[i] = {chunk.head.data(), chunk.head_bytes, chunk.body.data(), chunk.body.size()};
+  }
+  const Link::Sent result =
+      link_->send(membership_.gpu_of(out.step.peer), std::span(frames).first(out.ready), sent, why);
+  for (std::size_t i = 0; i < sent; ++i) {
+    const Ready& chunk = out.chunks[i];
+    mailbox_->sent(out.step.peer, chunk.header, chunk.head_bytes + chunk.body.size());
+  }
+  std::move(out.chunks.begin() + static_cast<std::ptrdiff_t>(sent),
+            out.chunks.begin() + static_cast<std::ptrdiff_t>(out.ready), out.chunks.begin());
+  out.ready -= sent;
+  out.index += sent;
+  progress_ += sent;
+  return result;
 }
 
 bool Operation::send_chunks(ccl::Lane lane, Failure& why) {
-  bool any = false;
-  for (std::uint32_t sent = 0; sent < link_->burst() && out_[lane].active; ++sent) {
+  std::size_t all = 0;
+  while (all < link_->burst() && out_[lane].active) {
     Outgoing& out = out_[lane];
-    if (!mailbox_->may_send(out.step.peer, out.step.channel)) break;
-    if (!out.prepared) prepare(out);
-    const std::span<const std::byte> head(out.head.data(), out.head_bytes);
-    const Link::Sent result = link_->send(membership_.gpu_of(out.step.peer), head, out.body, why);
+    prepare(out, link_->burst() - all);
+    if (out.ready == 0) break;
+    std::size_t sent = 0;
+    const Link::Sent result = send_ready(out, sent, why);
+    all += sent;
     if (result == Link::Sent::again) link_is_full_ = true;
+    if (out.index == out.plan.count()) {
+      out.active = false;
+      executor_.sent(lane, actions_);
+      carry_out();
+    }
     if (result != Link::Sent::done) break;
-    mailbox_->sent(out.step.peer, out.header, head.size() + out.body.size());
-    out.prepared = false;
-    any = true;
-    ++progress_;
-    if (++out.index < out.plan.count()) continue;
-    out.active = false;
-    executor_.sent(lane, actions_);
-    carry_out();
   }
-  return any;
+  return all > 0;
 }
 
 bool Operation::finds_lane(Rank source, std::uint8_t channel, ccl::Lane& lane, ccl::Step& step) const {

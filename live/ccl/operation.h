@@ -69,17 +69,22 @@ class Operation final : public Mailbox::Consumer {
  private:
   static constexpr std::size_t kHeadBytes =
       ccl::kEnvelopeBytes + ccl::kChunkHeaderBytes + ccl::kSignatureBytes;
+  static constexpr std::size_t kChunksAtATime = 8;
+  // A chunk that is ready to be sent.
+  struct Ready {
+    ccl::ChunkHeader header;
+    std::array<std::byte, kHeadBytes> head{};
+    std::size_t head_bytes = 0;
+    std::span<const std::byte> body;
+  };
   // A lane's message on its way out.
   struct Outgoing {
     bool active = false;
     ccl::Step step;
     ccl::ChunkPlan plan;
-    std::uint64_t index = 0;  // of the next chunk
-    bool prepared = false;    // head_ and the rest are those of that chunk
-    ccl::ChunkHeader header;
-    std::array<std::byte, kHeadBytes> head{};
-    std::size_t head_bytes = 0;
-    std::span<const std::byte> body;
+    std::uint64_t index = 0;  // of the next chunk to send
+    std::size_t ready = 0;    // chunks[0] is that one, and so many are ready
+    std::array<Ready, kChunksAtATime> chunks;
   };
   // A lane's message on its way in.
   struct Incoming {
@@ -91,7 +96,10 @@ class Operation final : public Mailbox::Consumer {
   void use_data(const ccl::Step& step, std::uint64_t offset_bytes, std::span<const std::byte> data);
   void carry_out();
   void carry_out_local(const ccl::Step& step);
-  void prepare(Outgoing& out);
+  // Has up to `most` chunks ready, as far as the peer takes them.
+  void prepare(Outgoing& out, std::size_t most);
+  void prepare(const Outgoing& out, std::uint64_t index, std::uint32_t ahead, Ready& chunk);
+  Link::Sent send_ready(Outgoing& out, std::size_t& sent, Failure& why);
   // Sends chunks of one lane: whether any was sent.
   bool send_chunks(ccl::Lane lane, Failure& why);
   bool use_held();

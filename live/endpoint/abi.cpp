@@ -79,16 +79,38 @@ cnuaslink_result check(const Link& link, const cnuaslink_outgoing& message) {
   return message.bytes > link.max_message() - wrap ? CNUASLINK_TOO_LARGE : CNUASLINK_OK;
 }
 
-cnuaslink_result check(const Link& link, std::uint16_t peer, std::span<const iovec> pieces) {
-  if (!is_destination(link, peer)) return CNUASLINK_INVALID_ARGUMENT;
+cnuaslink_result check(const Link& link, const cnuaslink_pieces& message) {
+  if (!is_destination(link, message.peer) || (message.pieces == nullptr && message.count > 0) ||
+      message.count > CNUASLINK_MOST_PIECES)
+    return CNUASLINK_INVALID_ARGUMENT;
+  const std::span<const iovec> pieces(message.pieces, message.count);
   std::size_t room = link.max_message();
   for (const iovec& each : pieces) {
     if (each.iov_base == nullptr && each.iov_len > 0) return CNUASLINK_INVALID_ARGUMENT;
     if (each.iov_len > room) return CNUASLINK_TOO_LARGE;
     room -= each.iov_len;
   }
-  return room < wire::kWindowHeadBytes && link.must_be_wrapped(GpuId{peer}, pieces) ? CNUASLINK_TOO_LARGE
-                                                                                    : CNUASLINK_OK;
+  return room < wire::kWindowHeadBytes && link.must_be_wrapped(GpuId{message.peer}, pieces)
+             ? CNUASLINK_TOO_LARGE
+             : CNUASLINK_OK;
+}
+
+// Sends the messages before the first that is not valid, and says what is wrong with that one.
+template <class Message, class Send>
+cnuaslink_result send_valid(cnuaslink* link, const Message* messages, std::size_t count, std::size_t* sent,
+                            Send&& send) {
+  if (sent != nullptr) *sent = 0;
+  if (link == nullptr || (messages == nullptr && count > 0)) return CNUASLINK_INVALID_ARGUMENT;
+  std::size_t valid = 0;
+  cnuaslink_result invalid = CNUASLINK_OK;
+  while (valid < count && (invalid = check(*link->link, messages[valid])) == CNUASLINK_OK)
+    ++valid;
+  std::size_t done = 0;
+  cnuaslink_result result = CNUASLINK_OK;
+  if (valid > 0)
+    result = guarded([&] { return send(*link->link, std::span<const Message>(messages, valid), done); });
+  if (sent != nullptr) *sent = done;
+  return result == CNUASLINK_OK ? invalid : result;
 }
 
 // Whether `bytes` at `offset` may be asked of a peer's window: what no window can have is refused here.
@@ -273,28 +295,22 @@ cnuaslink_result cnuaslink_send(cnuaslink* link, uint16_t peer, const void* data
 
 cnuaslink_result cnuaslink_send_many(cnuaslink* link, const cnuaslink_outgoing* messages, size_t count,
                                      size_t* sent, int64_t timeout_ns) {
-  if (sent != nullptr) *sent = 0;
-  if (link == nullptr || (messages == nullptr && count > 0)) return CNUASLINK_INVALID_ARGUMENT;
-  std::size_t valid = 0;
-  cnuaslink_result invalid = CNUASLINK_OK;
-  while (valid < count && (invalid = check(*link->link, messages[valid])) == CNUASLINK_OK)
-    ++valid;
-  std::size_t done = 0;
-  cnuaslink_result result = CNUASLINK_OK;
-  if (valid > 0) {
-    result = guarded([&] { return link->link->send_many({messages, valid}, done, timeout_ns); });
-  }
-  if (sent != nullptr) *sent = done;
-  return result == CNUASLINK_OK ? invalid : result;
+  return send_valid(link, messages, count, sent, [&](Link& inside, auto valid, std::size_t& done) {
+    return inside.send_many(valid, done, timeout_ns);
+  });
 }
 
 cnuaslink_result cnuaslink_send_pieces(cnuaslink* link, uint16_t peer, const iovec* pieces, size_t count,
                                        int64_t timeout_ns) {
-  if (link == nullptr || (pieces == nullptr && count > 0) || count > CNUASLINK_MOST_PIECES)
-    return CNUASLINK_INVALID_ARGUMENT;
-  const std::span<const iovec> all(pieces, count);
-  if (const cnuaslink_result checked = check(*link->link, peer, all); checked != CNUASLINK_OK) return checked;
-  return guarded([&] { return link->link->send_pieces(GpuId{peer}, all, timeout_ns); });
+  const cnuaslink_pieces message{peer, pieces, count};
+  return cnuaslink_send_pieces_many(link, &message, 1, nullptr, timeout_ns);
+}
+
+cnuaslink_result cnuaslink_send_pieces_many(cnuaslink* link, const cnuaslink_pieces* messages, size_t count,
+                                            size_t* sent, int64_t timeout_ns) {
+  return send_valid(link, messages, count, sent, [&](Link& inside, auto valid, std::size_t& done) {
+    return inside.send_pieces(valid, done, timeout_ns);
+  });
 }
 
 cnuaslink_result cnuaslink_recv(cnuaslink* link, uint16_t source, void* buffer, size_t capacity,

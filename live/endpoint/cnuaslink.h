@@ -257,6 +257,17 @@ CNUASLINK_API cnuaslink_result cnuaslink_send_pieces(struct cnuaslink* link, uin
                                                      const struct iovec* pieces, size_t count,
                                                      int64_t timeout_ns);
 
+struct cnuaslink_pieces {
+  uint16_t peer;
+  const struct iovec* pieces;
+  size_t count;
+};
+
+/* Sends such messages in order, several for each call to the kernel; as cnuaslink_send_many(). */
+CNUASLINK_API cnuaslink_result cnuaslink_send_pieces_many(struct cnuaslink* link,
+                                                          const struct cnuaslink_pieces* messages,
+                                                          size_t count, size_t* sent, int64_t timeout_ns);
+
 struct cnuaslink_outgoing {
   uint16_t peer;
   uint8_t type; /* of enum cnuaslink_type */

@@ -55,8 +55,9 @@ class Link {
 
   cnuaslink_result send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent,
                              std::int64_t timeout_ns);
-  // At most CNUASLINK_MOST_PIECES, together at most what one message may have.
-  cnuaslink_result send_pieces(GpuId to, std::span<const iovec> pieces, std::int64_t timeout_ns);
+  // Each of at most CNUASLINK_MOST_PIECES, together at most what one message may have.
+  cnuaslink_result send_pieces(std::span<const cnuaslink_pieces> messages, std::size_t& sent,
+                               std::int64_t timeout_ns);
   cnuaslink_result receive(GpuId source, std::span<std::byte> buffer, cnuaslink_message& message,
                            std::int64_t timeout_ns);
   cnuaslink_result borrow(GpuId source, const void*& data, cnuaslink_message& message,
@@ -130,13 +131,17 @@ class Link {
 
   // --- Sending: link_send.cpp -------------------------------------------------------------------------
   wire::FrameHeader header(wire::FrameType type, GpuId destination, std::size_t payload_bytes) const;
-  // One frame, from its header and the pieces of its payload behind pieces[0], which is where the header
-  // goes. AGAIN: not now. Precondition: the link is not down.
-  cnuaslink_result try_send(const wire::FrameHeader& header, std::span<iovec> pieces);
+  // One frame, from its header and up to two pieces of payload; AGAIN: not now. Precondition: the link is not
+  // down.
   cnuaslink_result try_send(const wire::FrameHeader& header, std::span<const std::byte> first,
                             std::span<const std::byte> second = {});
   cnuaslink_result try_send_one(const cnuaslink_outgoing& message, std::size_t& sent);
   cnuaslink_result try_send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent);
+  cnuaslink_result try_send_pieces(std::span<const cnuaslink_pieces> messages, std::size_t& sent);
+  // Tries to send all, and to be told when that can go on.
+  template <class Message, class Try>
+  cnuaslink_result send_all(std::span<const Message> messages, std::size_t& sent, std::int64_t timeout_ns,
+                            Try&& attempt);
   cnuaslink_result sending_failed(int error);
   void count_sent(std::size_t payload_bytes);
   void keep_alive();

@@ -13,6 +13,7 @@ namespace cnuas::live::endpoint {
 namespace {
 
 constexpr std::size_t kFramesAtATime = 32;
+constexpr std::size_t kFramesOfPiecesAtATime = 8;
 constexpr unsigned kSendsBetweenReads = 64;
 
 iovec piece(std::span<const std::byte> bytes) {
@@ -60,20 +61,15 @@ void Link::read_now_and_then() {
   publish();
 }
 
-cnuaslink_result Link::try_send(const wire::FrameHeader& header, std::span<iovec> pieces) {
+cnuaslink_result Link::try_send(const wire::FrameHeader& header, std::span<const std::byte> first,
+                                std::span<const std::byte> second) {
   std::array<std::byte, wire::kHeaderBytes> bytes;
   wire::encode(header, bytes);
-  pieces[0] = piece(bytes);
+  const std::array<iovec, 3> pieces{piece(bytes), piece(first), piece(second)};
   if (const int error = connection_.send(pieces.data(), pieces.size())) return sending_failed(error);
   count_sent(header.payload_bytes);
   keep_alive();
   return CNUASLINK_OK;
-}
-
-cnuaslink_result Link::try_send(const wire::FrameHeader& header, std::span<const std::byte> first,
-                                std::span<const std::byte> second) {
-  std::array<iovec, 3> pieces{iovec{}, piece(first), piece(second)};
-  return try_send(header, pieces);
 }
 
 cnuaslink_result Link::send_frame(Lock& lock, const wire::FrameHeader& header,
@@ -94,7 +90,7 @@ void Link::send_link_frames() {
     wire::FrameHeader header = protocol_.next(monotonic_now()).header;
     header.order = options_.order;
     // A socket that is full holds frames that keep the link alive as well.
-    if (try_send(header, std::span<const std::byte>()) != CNUASLINK_OK) return;
+    if (try_send(header, {}) != CNUASLINK_OK) return;
     ++(header.type == wire::FrameType::discovery ? counters_.announcements_sent : counters_.keepalives_sent);
   }
 }
@@ -159,18 +155,24 @@ cnuaslink_result Link::try_send_many(std::span<const cnuaslink_outgoing> message
   return done < count ? sending_failed(error) : CNUASLINK_OK;
 }
 
-cnuaslink_result Link::send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent,
-                                 std::int64_t timeout_ns) {
+template <class Message, class Try>
+cnuaslink_result Link::send_all(std::span<const Message> messages, std::size_t& sent, std::int64_t timeout_ns,
+                                Try&& attempt) {
   Lock lock(mutex_);
   read_now_and_then();
   WantWritable writable(waiting_);
   return wait(lock, timeout_ns, [&] {
     cnuaslink_result result = CNUASLINK_OK;
     while (result == CNUASLINK_OK && sent < messages.size())
-      result = try_send_many(messages.subspan(sent), sent);
+      result = attempt(messages.subspan(sent));
     if (result == CNUASLINK_AGAIN && can_send() && writable.want()) ++counters_.send_waits;
     return result;
   });
+}
+
+cnuaslink_result Link::send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent,
+                                 std::int64_t timeout_ns) {
+  return send_all(messages, sent, timeout_ns, [&](auto rest) { return try_send_many(rest, sent); });
 }
 
 bool Link::must_be_wrapped(GpuId peer, std::span<const iovec> pieces) const {
@@ -184,27 +186,45 @@ bool Link::must_be_wrapped(GpuId peer, std::span<const iovec> pieces) const {
   return must_be_wrapped({peer.value, CNUASLINK_DATA, front.data(), have});
 }
 
-cnuaslink_result Link::send_pieces(GpuId to, std::span<const iovec> pieces, std::int64_t timeout_ns) {
-  std::size_t bytes = 0;
-  for (const iovec& each : pieces)
-    bytes += each.iov_len;
-  std::span<const std::byte> wrap;
-  if (must_be_wrapped(to, pieces)) wrap = wrapped_head_;
-  std::array<iovec, 2 + CNUASLINK_MOST_PIECES> packet{iovec{}, piece(wrap)};
-  std::copy(pieces.begin(), pieces.end(), packet.begin() + 2);
-  Lock lock(mutex_);
-  read_now_and_then();
-  WantWritable writable(waiting_);
-  return wait(lock, timeout_ns, [&] {
-    if (!can_send()) return later();
-    cnuaslink_result result = send_combined(to);
-    if (result == CNUASLINK_OK)
-      result = try_send(header(wire::FrameType::data, to, wrap.size() + bytes),
-                        std::span(packet).first(2 + pieces.size()));
-    if (result == CNUASLINK_OK) count_message(bytes);
-    if (result == CNUASLINK_AGAIN && can_send() && writable.want()) ++counters_.send_waits;
+cnuaslink_result Link::try_send_pieces(std::span<const cnuaslink_pieces> messages, std::size_t& sent) {
+  if (!can_send()) return later();
+  if (const cnuaslink_result result =
+          send_combined(messages.size() == 1 ? GpuId{messages[0].peer} : kBroadcast);
+      result != CNUASLINK_OK)
     return result;
-  });
+  const std::size_t count = std::min(messages.size(), kFramesOfPiecesAtATime);
+  std::array<std::array<std::byte, wire::kHeaderBytes>, kFramesOfPiecesAtATime> headers;
+  std::array<std::array<iovec, 2 + CNUASLINK_MOST_PIECES>, kFramesOfPiecesAtATime> pieces;
+  std::array<mmsghdr, kFramesOfPiecesAtATime> packets{};
+  std::array<std::size_t, kFramesOfPiecesAtATime> payload{};  // without what it is wrapped in
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::span<const iovec> given(messages[i].pieces, messages[i].count);
+    const GpuId to{messages[i].peer};
+    std::span<const std::byte> wrap;
+    if (must_be_wrapped(to, given)) wrap = wrapped_head_;
+    for (const iovec& each : given)
+      payload[i] += each.iov_len;
+    wire::encode(header(wire::FrameType::data, to, wrap.size() + payload[i]), headers[i]);
+    pieces[i][0] = piece(headers[i]);
+    pieces[i][1] = piece(wrap);
+    std::copy(given.begin(), given.end(), pieces[i].begin() + 2);
+    packets[i].msg_hdr.msg_iov = pieces[i].data();
+    packets[i].msg_hdr.msg_iovlen = 2 + given.size();
+  }
+  int error = 0;
+  const std::size_t done = connection_.send_many(packets.data(), count, error);
+  for (std::size_t i = 0; i < done; ++i) {
+    count_sent(payload[i] + pieces[i][1].iov_len);
+    count_message(payload[i]);
+  }
+  if (done > 0) keep_alive();
+  sent += done;
+  return done < count ? sending_failed(error) : CNUASLINK_OK;
+}
+
+cnuaslink_result Link::send_pieces(std::span<const cnuaslink_pieces> messages, std::size_t& sent,
+                                   std::int64_t timeout_ns) {
+  return send_all(messages, sent, timeout_ns, [&](auto rest) { return try_send_pieces(rest, sent); });
 }
 
 cnuaslink_result Link::send_doorbell(GpuId peer, std::uint64_t value, std::int64_t timeout_ns) {

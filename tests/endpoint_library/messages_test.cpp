@@ -108,6 +108,32 @@ TEST_F(Messages, ComeInPieces) {
   EXPECT_EQ(cnuaslink_send_pieces(a.get(), gpu(1), too_large, 2, 0), CNUASLINK_TOO_LARGE);
 }
 
+TEST_F(Messages, ManyComeInPieces) {
+  const LinkHandle a = open(0);
+  const LinkHandle b = open(1);
+  std::string head = "head ";
+  std::string body(60'000, 'b');
+  const iovec pieces[] = {{head.data(), head.size()}, {body.data(), body.size()}};
+  std::vector<cnuaslink_pieces> messages(30, {gpu(1), pieces, 2});  // more than go to the kernel at a time
+  messages[7].count = 1;
+  std::size_t sent = 0;
+  std::thread receiver([&] {
+    for (std::size_t i = 0; i < 30; ++i)
+      ASSERT_EQ(receive(b).text, i == 7 ? head : head + body);
+  });
+  EXPECT_EQ(cnuaslink_send_pieces_many(a.get(), messages.data(), messages.size(), &sent, kLong),
+            CNUASLINK_OK);
+  EXPECT_EQ(sent, 30u);
+  receiver.join();
+  messages[3].peer = 0;
+  EXPECT_EQ(cnuaslink_send_pieces_many(a.get(), messages.data(), messages.size(), &sent, kLong),
+            CNUASLINK_INVALID_ARGUMENT);
+  EXPECT_EQ(sent, 3u);
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(receive(b).text, head + body);
+  EXPECT_EQ(counters(a).messages_sent, 33u);
+}
+
 // A message that looks like window traffic is wrapped, however it is cut.
 TEST_F(Messages, InPiecesMayLookLikeWindowTraffic) {
   const LinkHandle a = open(0);

@@ -46,6 +46,7 @@ namespace {
 constexpr std::size_t kMostFrameBytes = cnuas::ccl::kEnvelopeBytes + cnuas::ccl::kMaxChunkBytes;
 // As many as a communicator ever has under way to one rank; a socket takes about as many at once.
 constexpr std::uint32_t kFramesPerReceiver = 16;
+constexpr std::size_t kFramesAtATime = 8;
 // A full socket is waited for here, because here the wait ends when there is room. What comes in meanwhile
 // is read.
 constexpr std::int64_t kSendWaitNs = 500'000;
@@ -113,6 +114,29 @@ cnuasccl_status_t send_pieces(std::uint16_t gpu, const void* head, std::size_t h
                                     iovec{const_cast<void*>(body), body_bytes}};
   return status_of(
       cnuaslink_send_pieces(link_of(context).endpoint, gpu, pieces.data(), pieces.size(), kSendWaitNs));
+}
+
+cnuasccl_status_t send_many(std::uint16_t gpu, const cnuasccl_frame* frames, std::size_t count,
+                            std::size_t* sent, void* context) {
+  ++link_of(context).uses;
+  *sent = 0;
+  while (*sent < count) {
+    std::array<iovec, 2 * kFramesAtATime> pieces;
+    std::array<cnuaslink_pieces, kFramesAtATime> messages;
+    const std::size_t now = std::min(count - *sent, kFramesAtATime);
+    for (std::size_t i = 0; i < now; ++i) {
+      const cnuasccl_frame& frame = frames[*sent + i];
+      pieces[2 * i] = {const_cast<void*>(frame.head), frame.head_bytes};
+      pieces[2 * i + 1] = {const_cast<void*>(frame.body), frame.body_bytes};
+      messages[i] = {gpu, &pieces[2 * i], 2};
+    }
+    std::size_t done = 0;
+    const cnuaslink_result result =
+        cnuaslink_send_pieces_many(link_of(context).endpoint, messages.data(), now, &done, kSendWaitNs);
+    *sent += done;
+    if (result != CNUASLINK_OK) return status_of(result);
+  }
+  return CNUASCCL_OK;
 }
 
 // What is none of a collective's frames is passed over.
@@ -269,6 +293,7 @@ cnuasccl_status_t cnuasccl_link_use(cnuasccl_link* link, cnuasccl_link_transport
   extension->borrow = borrow;
   extension->give_back = give_back;
   extension->keeps_bytes = 1;
+  extension->send_many = send_many;
   return CNUASCCL_OK;
 }
 
