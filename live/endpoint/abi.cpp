@@ -71,34 +71,33 @@ bool carries_messages(const Link& link, unsigned type) {
   return false;
 }
 
-cnuaslink_result check(const Link& link, const cnuaslink_outgoing& message) {
-  if (!is_destination(link, message.peer) || !carries_messages(link, message.type))
-    return CNUASLINK_INVALID_ARGUMENT;
-  if (message.data == nullptr && message.bytes > 0) return CNUASLINK_INVALID_ARGUMENT;
-  const std::size_t wrap = link.must_be_wrapped(message) ? wire::kWindowHeadBytes : 0;
-  return message.bytes > link.max_message() - wrap ? CNUASLINK_TOO_LARGE : CNUASLINK_OK;
-}
-
-cnuaslink_result check(const Link& link, const cnuaslink_pieces& message) {
-  if (!is_destination(link, message.peer) || (message.pieces == nullptr && message.count > 0) ||
-      message.count > CNUASLINK_MOST_PIECES)
-    return CNUASLINK_INVALID_ARGUMENT;
-  const std::span<const iovec> pieces(message.pieces, message.count);
+cnuaslink_result check(const Link& link, std::uint16_t peer, unsigned type, std::span<const iovec> pieces) {
+  if (!is_destination(link, peer) || !carries_messages(link, type)) return CNUASLINK_INVALID_ARGUMENT;
   std::size_t room = link.max_message();
   for (const iovec& each : pieces) {
     if (each.iov_base == nullptr && each.iov_len > 0) return CNUASLINK_INVALID_ARGUMENT;
     if (each.iov_len > room) return CNUASLINK_TOO_LARGE;
     room -= each.iov_len;
   }
-  return room < wire::kWindowHeadBytes && link.must_be_wrapped(GpuId{message.peer}, pieces)
-             ? CNUASLINK_TOO_LARGE
-             : CNUASLINK_OK;
+  const bool wrapped = room < wire::kWindowHeadBytes && link.must_be_wrapped(GpuId{peer}, type, pieces);
+  return wrapped ? CNUASLINK_TOO_LARGE : CNUASLINK_OK;
+}
+
+cnuaslink_result check(const Link& link, const cnuaslink_outgoing& message) {
+  const iovec whole{const_cast<void*>(message.data), message.bytes};
+  return check(link, message.peer, message.type, {&whole, 1});
+}
+
+cnuaslink_result check(const Link& link, const cnuaslink_pieces& message) {
+  if ((message.pieces == nullptr && message.count > 0) || message.count > CNUASLINK_MOST_PIECES)
+    return CNUASLINK_INVALID_ARGUMENT;
+  return check(link, message.peer, CNUASLINK_DATA, {message.pieces, message.count});
 }
 
 // Sends the messages before the first that is not valid, and says what is wrong with that one.
-template <class Message, class Send>
+template <class Message>
 cnuaslink_result send_valid(cnuaslink* link, const Message* messages, std::size_t count, std::size_t* sent,
-                            Send&& send) {
+                            std::int64_t timeout_ns) {
   if (sent != nullptr) *sent = 0;
   if (link == nullptr || (messages == nullptr && count > 0)) return CNUASLINK_INVALID_ARGUMENT;
   std::size_t valid = 0;
@@ -108,7 +107,7 @@ cnuaslink_result send_valid(cnuaslink* link, const Message* messages, std::size_
   std::size_t done = 0;
   cnuaslink_result result = CNUASLINK_OK;
   if (valid > 0)
-    result = guarded([&] { return send(*link->link, std::span<const Message>(messages, valid), done); });
+    result = guarded([&] { return link->link->send(std::span(messages, valid), done, timeout_ns); });
   if (sent != nullptr) *sent = done;
   return result == CNUASLINK_OK ? invalid : result;
 }
@@ -295,9 +294,7 @@ cnuaslink_result cnuaslink_send(cnuaslink* link, uint16_t peer, const void* data
 
 cnuaslink_result cnuaslink_send_many(cnuaslink* link, const cnuaslink_outgoing* messages, size_t count,
                                      size_t* sent, int64_t timeout_ns) {
-  return send_valid(link, messages, count, sent, [&](Link& inside, auto valid, std::size_t& done) {
-    return inside.send_many(valid, done, timeout_ns);
-  });
+  return send_valid(link, messages, count, sent, timeout_ns);
 }
 
 cnuaslink_result cnuaslink_send_pieces(cnuaslink* link, uint16_t peer, const iovec* pieces, size_t count,
@@ -308,9 +305,7 @@ cnuaslink_result cnuaslink_send_pieces(cnuaslink* link, uint16_t peer, const iov
 
 cnuaslink_result cnuaslink_send_pieces_many(cnuaslink* link, const cnuaslink_pieces* messages, size_t count,
                                             size_t* sent, int64_t timeout_ns) {
-  return send_valid(link, messages, count, sent, [&](Link& inside, auto valid, std::size_t& done) {
-    return inside.send_pieces(valid, done, timeout_ns);
-  });
+  return send_valid(link, messages, count, sent, timeout_ns);
 }
 
 cnuaslink_result cnuaslink_recv(cnuaslink* link, uint16_t source, void* buffer, size_t capacity,

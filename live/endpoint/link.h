@@ -46,18 +46,17 @@ class Link {
   std::size_t max_message() const { return options_.frame_bytes - wire::kHeaderBytes; }
   const LinkOptions& options() const { return options_; }
   // It could be taken for window traffic, and is sent with a head that costs wire::kWindowHeadBytes.
-  bool must_be_wrapped(const cnuaslink_outgoing& message) const;
-  bool must_be_wrapped(GpuId peer, std::span<const iovec> pieces) const;
+  bool must_be_wrapped(GpuId to, unsigned type, std::span<const iovec> pieces) const;
   void status(cnuaslink_state& out);
 
   int pollable();
   cnuaslink_result progress();
 
-  cnuaslink_result send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent,
-                             std::int64_t timeout_ns);
-  // Each of at most CNUASLINK_MOST_PIECES, together at most what one message may have.
-  cnuaslink_result send_pieces(std::span<const cnuaslink_pieces> messages, std::size_t& sent,
-                               std::int64_t timeout_ns);
+  // In order, each valid: a peer and a type to send to, and no more bytes than one message may have.
+  cnuaslink_result send(std::span<const cnuaslink_outgoing> messages, std::size_t& sent,
+                        std::int64_t timeout_ns);
+  cnuaslink_result send(std::span<const cnuaslink_pieces> messages, std::size_t& sent,
+                        std::int64_t timeout_ns);
   cnuaslink_result receive(GpuId source, std::span<std::byte> buffer, cnuaslink_message& message,
                            std::int64_t timeout_ns);
   cnuaslink_result borrow(GpuId source, const void*& data, cnuaslink_message& message,
@@ -135,13 +134,11 @@ class Link {
   // down.
   cnuaslink_result try_send(const wire::FrameHeader& header, std::span<const std::byte> first,
                             std::span<const std::byte> second = {});
-  cnuaslink_result try_send_one(const cnuaslink_outgoing& message, std::size_t& sent);
-  cnuaslink_result try_send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent);
-  cnuaslink_result try_send_pieces(std::span<const cnuaslink_pieces> messages, std::size_t& sent);
-  // Tries to send all, and to be told when that can go on.
-  template <class Message, class Try>
-  cnuaslink_result send_all(std::span<const Message> messages, std::size_t& sent, std::int64_t timeout_ns,
-                            Try&& attempt);
+  template <class Message>
+  cnuaslink_result try_send_messages(std::span<const Message> messages, std::size_t& sent);
+  template <class Message>
+  cnuaslink_result send_messages(std::span<const Message> messages, std::size_t& sent,
+                                 std::int64_t timeout_ns);
   cnuaslink_result sending_failed(int error);
   void count_sent(std::size_t payload_bytes);
   void keep_alive();
@@ -150,7 +147,6 @@ class Link {
   cnuaslink_result send_frame(Lock& lock, const wire::FrameHeader& header, std::span<const std::byte> payload,
                               std::int64_t timeout_ns);
   void send_link_frames();
-  std::span<const std::byte> wrapping(const cnuaslink_outgoing& message) const;
 
   // --- Asking other GPUs: link_windows.cpp ------------------------------------------------------------
   struct Peer {

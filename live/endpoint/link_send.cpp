@@ -13,15 +13,25 @@ namespace cnuas::live::endpoint {
 namespace {
 
 constexpr std::size_t kFramesAtATime = 32;
-constexpr std::size_t kFramesOfPiecesAtATime = 8;
 constexpr unsigned kSendsBetweenReads = 64;
 
 iovec piece(std::span<const std::byte> bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
-std::span<const std::byte> payload_of(const cnuaslink_outgoing& message) {
-  return {static_cast<const std::byte*>(message.data), message.bytes};
+// A message of either kind: its pieces, for which `whole` is room, and its type.
+std::span<const iovec> pieces_of(const cnuaslink_outgoing& message, iovec& whole) {
+  whole = {const_cast<void*>(message.data), message.bytes};
+  return {&whole, 1};
+}
+std::span<const iovec> pieces_of(const cnuaslink_pieces& message, iovec&) {
+  return {message.pieces, message.count};
+}
+unsigned type_of(const cnuaslink_outgoing& message) {
+  return message.type;
+}
+unsigned type_of(const cnuaslink_pieces&) {
+  return CNUASLINK_DATA;
 }
 
 }  // namespace
@@ -102,80 +112,8 @@ void Link::count_message(std::size_t bytes) {
   counters_.message_bytes_sent += bytes;
 }
 
-bool Link::must_be_wrapped(const cnuaslink_outgoing& message) const {
-  return !options_.raw && message.type == CNUASLINK_DATA && GpuId{message.peer} != kBroadcast &&
-         wire::has_window_magic(payload_of(message));
-}
-
-cnuaslink_result Link::try_send_one(const cnuaslink_outgoing& message, std::size_t& sent) {
-  const auto type = static_cast<wire::FrameType>(message.type);
-  const std::span<const std::byte> wrap = wrapping(message);
-  const cnuaslink_result result =
-      try_send(header(type, GpuId{message.peer}, wrap.size() + message.bytes), wrap, payload_of(message));
-  if (result != CNUASLINK_OK) return result;
-  count_message(message.bytes);
-  ++sent;
-  return result;
-}
-
-std::span<const std::byte> Link::wrapping(const cnuaslink_outgoing& message) const {
-  if (!must_be_wrapped(message)) return {};
-  return wrapped_head_;
-}
-
-cnuaslink_result Link::try_send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent) {
-  if (!can_send()) return later();
-  if (const cnuaslink_result result =
-          send_combined(messages.size() == 1 ? GpuId{messages[0].peer} : kBroadcast);
-      result != CNUASLINK_OK)
-    return result;
-  if (messages.size() == 1) return try_send_one(messages.front(), sent);
-  std::array<std::array<std::byte, wire::kHeaderBytes>, kFramesAtATime> headers;
-  std::array<std::array<iovec, 3>, kFramesAtATime> pieces;
-  std::array<mmsghdr, kFramesAtATime> packets{};
-  const std::size_t count = std::min(messages.size(), kFramesAtATime);
-  for (std::size_t i = 0; i < count; ++i) {
-    const cnuaslink_outgoing& message = messages[i];
-    const std::span<const std::byte> wrap = wrapping(message);
-    wire::encode(
-        header(static_cast<wire::FrameType>(message.type), GpuId{message.peer}, wrap.size() + message.bytes),
-        headers[i]);
-    pieces[i] = {piece(headers[i]), piece(wrap), piece(payload_of(message))};
-    packets[i].msg_hdr.msg_iov = pieces[i].data();
-    packets[i].msg_hdr.msg_iovlen = pieces[i].size();
-  }
-  int error = 0;
-  const std::size_t done = connection_.send_many(packets.data(), count, error);
-  for (std::size_t i = 0; i < done; ++i) {
-    count_sent(wrapping(messages[i]).size() + messages[i].bytes);
-    count_message(messages[i].bytes);
-  }
-  if (done > 0) keep_alive();
-  sent += done;
-  return done < count ? sending_failed(error) : CNUASLINK_OK;
-}
-
-template <class Message, class Try>
-cnuaslink_result Link::send_all(std::span<const Message> messages, std::size_t& sent, std::int64_t timeout_ns,
-                                Try&& attempt) {
-  Lock lock(mutex_);
-  read_now_and_then();
-  WantWritable writable(waiting_);
-  return wait(lock, timeout_ns, [&] {
-    cnuaslink_result result = CNUASLINK_OK;
-    while (result == CNUASLINK_OK && sent < messages.size())
-      result = attempt(messages.subspan(sent));
-    if (result == CNUASLINK_AGAIN && can_send() && writable.want()) ++counters_.send_waits;
-    return result;
-  });
-}
-
-cnuaslink_result Link::send_many(std::span<const cnuaslink_outgoing> messages, std::size_t& sent,
-                                 std::int64_t timeout_ns) {
-  return send_all(messages, sent, timeout_ns, [&](auto rest) { return try_send_many(rest, sent); });
-}
-
-bool Link::must_be_wrapped(GpuId peer, std::span<const iovec> pieces) const {
+bool Link::must_be_wrapped(GpuId to, unsigned type, std::span<const iovec> pieces) const {
+  if (options_.raw || type != CNUASLINK_DATA || to == kBroadcast) return false;
   std::array<std::byte, wire::kWindowMagic.size()> front;
   std::size_t have = 0;
   for (const iovec& each : pieces) {
@@ -183,48 +121,73 @@ bool Link::must_be_wrapped(GpuId peer, std::span<const iovec> pieces) const {
     if (more > 0) std::memcpy(front.data() + have, each.iov_base, more);
     have += more;
   }
-  return must_be_wrapped({peer.value, CNUASLINK_DATA, front.data(), have});
+  return wire::has_window_magic(std::span(front).first(have));
 }
 
-cnuaslink_result Link::try_send_pieces(std::span<const cnuaslink_pieces> messages, std::size_t& sent) {
+template <class Message>
+cnuaslink_result Link::try_send_messages(std::span<const Message> messages, std::size_t& sent) {
   if (!can_send()) return later();
   if (const cnuaslink_result result =
           send_combined(messages.size() == 1 ? GpuId{messages[0].peer} : kBroadcast);
       result != CNUASLINK_OK)
     return result;
-  const std::size_t count = std::min(messages.size(), kFramesOfPiecesAtATime);
-  std::array<std::array<std::byte, wire::kHeaderBytes>, kFramesOfPiecesAtATime> headers;
-  std::array<std::array<iovec, 2 + CNUASLINK_MOST_PIECES>, kFramesOfPiecesAtATime> pieces;
-  std::array<mmsghdr, kFramesOfPiecesAtATime> packets{};
-  std::array<std::size_t, kFramesOfPiecesAtATime> payload{};  // without what it is wrapped in
+  const std::size_t count = std::min(messages.size(), kFramesAtATime);
+  std::array<std::array<std::byte, wire::kHeaderBytes>, kFramesAtATime> headers;
+  std::array<std::array<iovec, 2 + CNUASLINK_MOST_PIECES>, kFramesAtATime> pieces;
+  std::array<mmsghdr, kFramesAtATime> packets;
+  std::array<std::size_t, kFramesAtATime> bytes;  // of the message, without what it is wrapped in
   for (std::size_t i = 0; i < count; ++i) {
-    const std::span<const iovec> given(messages[i].pieces, messages[i].count);
+    iovec whole;
+    const std::span<const iovec> given = pieces_of(messages[i], whole);
     const GpuId to{messages[i].peer};
+    const unsigned type = type_of(messages[i]);
     std::span<const std::byte> wrap;
-    if (must_be_wrapped(to, given)) wrap = wrapped_head_;
+    if (must_be_wrapped(to, type, given)) wrap = wrapped_head_;
+    bytes[i] = 0;
     for (const iovec& each : given)
-      payload[i] += each.iov_len;
-    wire::encode(header(wire::FrameType::data, to, wrap.size() + payload[i]), headers[i]);
+      bytes[i] += each.iov_len;
+    wire::encode(header(static_cast<wire::FrameType>(type), to, wrap.size() + bytes[i]), headers[i]);
     pieces[i][0] = piece(headers[i]);
     pieces[i][1] = piece(wrap);
     std::copy(given.begin(), given.end(), pieces[i].begin() + 2);
+    packets[i] = {};
     packets[i].msg_hdr.msg_iov = pieces[i].data();
     packets[i].msg_hdr.msg_iovlen = 2 + given.size();
   }
   int error = 0;
   const std::size_t done = connection_.send_many(packets.data(), count, error);
   for (std::size_t i = 0; i < done; ++i) {
-    count_sent(payload[i] + pieces[i][1].iov_len);
-    count_message(payload[i]);
+    count_sent(bytes[i] + pieces[i][1].iov_len);
+    count_message(bytes[i]);
   }
   if (done > 0) keep_alive();
   sent += done;
   return done < count ? sending_failed(error) : CNUASLINK_OK;
 }
 
-cnuaslink_result Link::send_pieces(std::span<const cnuaslink_pieces> messages, std::size_t& sent,
-                                   std::int64_t timeout_ns) {
-  return send_all(messages, sent, timeout_ns, [&](auto rest) { return try_send_pieces(rest, sent); });
+template <class Message>
+cnuaslink_result Link::send_messages(std::span<const Message> messages, std::size_t& sent,
+                                     std::int64_t timeout_ns) {
+  Lock lock(mutex_);
+  read_now_and_then();
+  WantWritable writable(waiting_);
+  return wait(lock, timeout_ns, [&] {
+    cnuaslink_result result = CNUASLINK_OK;
+    while (result == CNUASLINK_OK && sent < messages.size())
+      result = try_send_messages(messages.subspan(sent), sent);
+    if (result == CNUASLINK_AGAIN && can_send() && writable.want()) ++counters_.send_waits;
+    return result;
+  });
+}
+
+cnuaslink_result Link::send(std::span<const cnuaslink_outgoing> messages, std::size_t& sent,
+                            std::int64_t timeout_ns) {
+  return send_messages(messages, sent, timeout_ns);
+}
+
+cnuaslink_result Link::send(std::span<const cnuaslink_pieces> messages, std::size_t& sent,
+                            std::int64_t timeout_ns) {
+  return send_messages(messages, sent, timeout_ns);
 }
 
 cnuaslink_result Link::send_doorbell(GpuId peer, std::uint64_t value, std::int64_t timeout_ns) {
