@@ -199,7 +199,8 @@ struct cnuasccl_link_extension {
   /* 1: what arrives is what was sent, bit by bit, as over a socket of this host, so that chunks need no
    * checksum. */
   int keeps_bytes;
-  /* As `send_pieces`, of frames for one GPU in order. *sent is how many it took, whatever it returns. */
+  /* As `send_pieces`, of frames for one GPU in order; with it `send` and `send_pieces` are not used. *sent is
+   * how many it took, whatever it returns. */
   cnuasccl_status_t (*send_many)(uint16_t dst_gpu, const struct cnuasccl_frame* frames, size_t count,
                                  size_t* sent, void* context);
 };

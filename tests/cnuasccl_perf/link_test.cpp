@@ -7,6 +7,7 @@
 #include <csignal>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -118,13 +119,19 @@ TEST_F(SocketLink, JoinsTwoPieces) {
   End a = open(0);
   End b = open(1);
   const std::string body(kLargest - 4, 'b');
-  ASSERT_EQ(a.extension.send_pieces(0x0101, "head", 4, body.data(), body.size(), a.transport.context),
+  const std::vector<cnuasccl_frame> frames(10, {"head", 4, body.data(), body.size()});
+  std::size_t sent = 0;
+  ASSERT_EQ(a.extension.send_many(0x0101, frames.data(), frames.size(), &sent, a.transport.context),
             CNUASCCL_OK);
-  EXPECT_EQ(receive(b).text, "head" + body);
+  EXPECT_EQ(sent, frames.size());
+  for (std::size_t i = 0; i < sent; ++i)
+    ASSERT_EQ(receive(b).text, "head" + body);
   const std::string too_much(cnuaslink_max_message(cnuasccl_link_endpoint(a.link.get())) - 4, 'b');
-  EXPECT_EQ(
-      a.extension.send_pieces(0x0101, "heads", 5, too_much.data(), too_much.size(), a.transport.context),
-      CNUASCCL_INVALID_ARGUMENT);
+  const cnuasccl_frame too_large[] = {{"heads", 5, "", 0}, {"heads", 5, too_much.data(), too_much.size()}};
+  EXPECT_EQ(a.extension.send_many(0x0101, too_large, 2, &sent, a.transport.context),
+            CNUASCCL_INVALID_ARGUMENT);
+  EXPECT_EQ(sent, 1u);
+  EXPECT_EQ(receive(b).text, "heads");
 }
 
 TEST_F(SocketLink, LendsFramesUntilTheyAreGivenBack) {

@@ -107,15 +107,6 @@ cnuasccl_status_t send(std::uint16_t gpu, const void* frame, std::size_t bytes, 
   return status_of(cnuaslink_send(link_of(context).endpoint, gpu, frame, bytes, kSendWaitNs));
 }
 
-cnuasccl_status_t send_pieces(std::uint16_t gpu, const void* head, std::size_t head_bytes, const void* body,
-                              std::size_t body_bytes, void* context) {
-  ++link_of(context).uses;
-  const std::array<iovec, 2> pieces{iovec{const_cast<void*>(head), head_bytes},
-                                    iovec{const_cast<void*>(body), body_bytes}};
-  return status_of(
-      cnuaslink_send_pieces(link_of(context).endpoint, gpu, pieces.data(), pieces.size(), kSendWaitNs));
-}
-
 cnuasccl_status_t send_many(std::uint16_t gpu, const cnuasccl_frame* frames, std::size_t count,
                             std::size_t* sent, void* context) {
   ++link_of(context).uses;
@@ -288,7 +279,6 @@ cnuasccl_status_t cnuasccl_link_use(cnuasccl_link* link, cnuasccl_link_transport
   extension->name = "cnuaslink";
   extension->frames_per_receiver = kFramesPerReceiver;
   extension->available = available;
-  extension->send_pieces = send_pieces;
   extension->descriptor = descriptor;
   extension->borrow = borrow;
   extension->give_back = give_back;
