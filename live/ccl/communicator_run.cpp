@@ -249,21 +249,6 @@ Failure Communicator::drive(Operation& operation) {
       if (why.failed()) return why;
     }
     broken = {};
-    static const long spin_us = getenv("SPIN") ? atol(getenv("SPIN")) : 0;
-    if (pause_ns > 0 && spin_us > 0 && !link_->crowded()) {
-      const std::int64_t until = now_ns() + spin_us * 1000;
-      bool got = false;
-      do {
-        {
-          const std::lock_guard lock(link_->mutex());
-          Failure w;
-          got = link_->receive(1, w) > 0;
-        }
-        if (got) break;
-        std::this_thread::yield();
-      } while (now_ns() < until);
-      if (got) continue;
-    }
     if (pause_ns > 0) {
       broken = link_->wait(pause_ns);
     } else if (link_->crowded()) {
