@@ -258,6 +258,11 @@ CORE_BANNED_CODE = [
 ]
 CORE_BANNED_CODE = [(re.compile(pattern), what, fix) for pattern, what, fix in CORE_BANNED_CODE]
 
+# What users know of, from their system or the documents. Anything else is an option of a program, or a trial that
+# somebody forgot.
+ENVIRONMENT = {"CNUASCCL_ALGORITHM", "CNUASCCL_ORDER", "JOURNAL_STREAM", "TMPDIR"}
+GETENV = re.compile(r"\b(?:secure_)?getenv\s*\(\s*(?:\"(\w*)\")?")
+
 # `static` or `thread_local`, then a declarator that ends in =, {, [ or ; before any parenthesis opens.
 STATIC = re.compile(r"^\s*(?:inline\s+)?(?:static|thread_local)\s+(?P<rest>[^(=;{\[]*[\w>&*]\s*(?:[=;{\[]|$).*)")
 CONSTANT = re.compile(r"\b(?:const|constexpr|consteval|struct|class|enum|union)\b")
@@ -290,6 +295,11 @@ def check_code(path: str, text: str, folders: dict) -> Iterator[Violation]:
         for number, line in enumerate(bare, 1):
             if re.search(r"\busing\s+namespace\b", line):
                 yield Violation(path, number, "using namespace is banned in headers, use the names in full")
+    if path.startswith(("sim/", "live/")):
+        for number, line in enumerate(lines, 1):
+            for name in GETENV.findall(line) if "getenv" in bare[number - 1] else []:
+                if name not in ENVIRONMENT:
+                    yield Violation(path, number, f"the environment variable {name or '?'} is banned, use an option")
     if path.startswith("core/"):
         for number, line in enumerate(bare, 1):
             for pattern, what, fix in CORE_BANNED_CODE:

@@ -66,7 +66,7 @@ long Plan::next_time() {
     "scenarios/yaml.cpp": "#include <yaml-cpp/yaml.h>\n#include <fstream>\n#include \"core/ccl/step.h\"\n",
     "sim/run.cpp": "#include <CLI/CLI.hpp>\n#include <spdlog/spdlog.h>\n#include <sys/wait.h>\n#include <chrono>\n",
     "sim/simgrid/kernel.cpp": "#include <simgrid/s4u.hpp>\n#include <xbt/log.h>\nstatic int counter = 0;\n",
-    "live/fabricmgr/main.cpp": "#include <sys/socket.h>\n#include <unistd.h>\n#include \"scenarios/loader.h\"\n",
+    "live/fabricmgr/main.cpp": "// getenv(it)\nx = std::getenv(\"TMPDIR\");\n#include <sys/socket.h>\n#include <unistd.h>\n#include \"scenarios/loader.h\"\n",
     "tests/core/x_test.cpp": "#include <gtest/gtest.h>\n#include \"sim/run.h\"\n#include <random>\n",
     "tests/scenarios/broken/tab.yaml": "a:\t1 \r\n",
     "docs/a.md": "A TCP session. An issue with 12 ports. Cable #2, rack #3. Work on the workload.\n",
@@ -145,6 +145,9 @@ CASES = [
     ("sim/a.h", "// #pragma once\n", "sim/a.h:1: error: a header without protection is banned, use #pragma once"),
     ("sim/a.h", "#pragma once\nusing namespace std;\n",
      "sim/a.h:2: error: using namespace is banned in headers, use the names in full"),
+    ("live/a.cpp", '\n  x = std::getenv("SPIN");\n',
+     "live/a.cpp:2: error: the environment variable SPIN is banned, use an option"),
+    ("sim/a.cpp", "x = getenv(name);\n", "sim/a.cpp:1: error: the environment variable ? is banned, use an option"),
 ]
 for header in style.CORE_BANNED_HEADERS:
     CASES.append(("core/ccl/a.cpp", f"#include <{header}>\n",
