@@ -4,7 +4,7 @@
  *   mpicc mpi_all_reduce.c $(pkg-config --cflags --libs cnuasccl cnuasccl_link) -o mpi_all_reduce
  *   mpirun -n 4 ./mpi_all_reduce RUN_DIR
  *
- * RUN_DIR is that of a switch of rack 1; rank r is the GPU at its port r, so at most eight ranks on one host. */
+ * RUN_DIR is that of a switch; rank r is the GPU at its port r, so at most eight ranks on one host. */
 #include <cnuasccl.h>
 #include <cnuasccl_link.h>
 #include <mpi.h>
@@ -40,18 +40,20 @@ int main(int argc, char** argv) {
   cnuasccl_link_options_init(&options);
   options.run_dir = argv[1];
   options.port = (unsigned)rank;
-  options.gpu_id = (uint16_t)(0x0100 + rank);
   struct cnuasccl_link* link = NULL;
   char why[256];
   if (cnuasccl_link_open(&options, &link, why, sizeof why) != CNUASCCL_OK) stop(rank, "link", why);
 
-  struct cnuasccl_bootstrap boot = {allgather, &world, ranks, rank};
-  cnuasccl_comm_t comm = NULL;
-  check(cnuasccl_comm_init_rank(&comm, &boot, options.gpu_id), rank, "communicator");
-
+  /* Which GPU this is, the switch has said. */
   struct cnuasccl_link_transport transport;
   struct cnuasccl_link_extension extension;
   check(cnuasccl_link_use(link, &transport, &extension), rank, "transport");
+  uint16_t gpu = 0;
+  check(transport.local_gpu(&gpu, transport.context), rank, "transport");
+
+  struct cnuasccl_bootstrap boot = {allgather, &world, ranks, rank};
+  cnuasccl_comm_t comm = NULL;
+  check(cnuasccl_comm_init_rank(&comm, &boot, gpu), rank, "communicator");
   check(cnuasccl_comm_set_link(comm, &transport, &extension, NULL, NULL), rank, "transport");
 
   enum { kCount = 1000000 };

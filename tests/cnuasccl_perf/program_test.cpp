@@ -140,6 +140,20 @@ TEST_F(PerfProgram, UsesASwitchThatRuns) {
   EXPECT_TRUE(daemon->process().running());
 }
 
+TEST_F(PerfProgram, RanksAreTheGpusThatTheSwitchExpects) {
+  DaemonSettings settings;
+  settings.run_dir = folder_ / "switch";
+  settings.log_file = folder_ / "log";
+  settings.arguments = {"--config", CNUAS_SOURCE_DIR "/scenarios/two-racks.yaml", "--rack", "2"};
+  Result<DaemonProcess> daemon = DaemonProcess::start(settings);
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  const std::string arguments = "all_gather --ranks 2 -n 1 -b 4K -e 4K --run-dir " + settings.run_dir;
+  expect_right(arguments, 1);
+  expect_right(arguments + " --rack 2", 1);
+  EXPECT_EQ(run(arguments + " --rack 1"), 4);
+  EXPECT_THAT(errors(), HasSubstr("2/0"));
+}
+
 TEST_F(PerfProgram, SaysThatThereIsNoSwitch) {
   EXPECT_EQ(run("all_gather --ranks 2 -b 4K -e 4K --run-dir " + (folder_ / "none")), 4);
   EXPECT_THAT(errors(), HasSubstr("none/port_0.sock"));
@@ -149,6 +163,7 @@ TEST_F(PerfProgram, RefusesWhatItCannotDo) {
   const std::pair<const char*, const char*> cases[] = {
       {"all_reduce --transport shm", "not available in this version"},
       {"all_reduce --ranks 9", "a switch has ports for 8 ranks"},
+      {"all_reduce --rack 2", "--rack: is for the switch at --run-dir"},
       {"all_reduce -b 8 -e 4", "-b is more than -e"},
       {"all_reduce -b 0 -e 4 -f 2", "0 bytes times"},
       {"all_reduce -b 1X", "'1X' is no size"},

@@ -145,7 +145,7 @@ std::string check_together(const Options& options) {
            std::to_string(options.first_port) + " on";
   if (options.transport != Transport::socket && !options.run_dir.empty())
     return "--run-dir: only --transport socket has a switch";
-  if (options.run_dir.empty() && options.rack != 1) return "--rack: a switch of its own is that of rack 1";
+  if (options.run_dir.empty() && options.rack != 0) return "--rack: is for the switch at --run-dir";
   if (options.least_bytes > options.most_bytes) return "-b is more than -e";
   if (options.step_factor < 2 && options.step_bytes == 0 && options.least_bytes < options.most_bytes)
     return "-i: a step of 0 never gets from -b to -e";
@@ -223,9 +223,8 @@ void add_how(CLI::App& app, Options& options, Words& words) {
   app.add_option("--first-port", options.first_port, "Rank 0's port; the others have the next")
       ->check(CLI::Range(0u, 7u))
       ->capture_default_str();
-  app.add_option("--rack", options.rack, "The switch's rack: rank r is GPU RACK/PORT")
-      ->check(CLI::Range(1u, 254u))
-      ->capture_default_str();
+  app.add_option("--rack", options.rack, "Ranks are GPUs RACK/PORT; otherwise those that the switch expects")
+      ->check(CLI::Range(1u, 254u));
   app.add_option("--timeout", words.timeout_s, "Seconds without progress after which a rank gives up")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();

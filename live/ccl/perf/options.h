@@ -39,10 +39,10 @@ struct Options {
   Transport transport = Transport::socket;
   cnuasccl_algorithm_t algorithm = CNUASCCL_AUTO;
   bool any_order = false;
-  int checksum = -1;  // as in cnuasccl_config
+  int checksum = -1;    // as in cnuasccl_config
   std::string run_dir;  // of a switch that runs; empty: one of its own
   unsigned first_port = 0;
-  unsigned rack = 1;
+  unsigned rack = 0;  // 0: the switch knows
   std::int64_t timeout_ns = 60'000'000'000;
   std::string flight;  // folder for the ranks' flight recorders; empty: none
 };

@@ -47,18 +47,18 @@ std::string last_error() {
 int run_at_port(const Options& options, std::span<const Row> rows, const std::string& run_dir,
                 const std::string& meeting_dir, RankPlace place) {
   const unsigned port = options.first_port + static_cast<unsigned>(place.rank);
-  place.gpu_id = static_cast<std::uint16_t>(options.rack << 8 | port);
   cnuasccl_link_options wanted;
   cnuasccl_link_options_init(&wanted);
   wanted.run_dir = run_dir.c_str();
   wanted.port = port;
-  wanted.gpu_id = place.gpu_id;
+  wanted.gpu_id = options.rack == 0 ? 0 : static_cast<std::uint16_t>(options.rack << 8 | port);
   char why[512];
   cnuasccl_link* opened = nullptr;
   if (const auto status = cnuasccl_link_open(&wanted, &opened, why, sizeof why); status != CNUASCCL_OK)
     return report_failure(place.report_fd, status, "opening the link", why);
   const std::unique_ptr<cnuasccl_link, LinkCloser> link(opened);
   cnuasccl_link_use(link.get(), &place.transport, &place.extension);
+  place.transport.local_gpu(&place.gpu_id, place.transport.context);
   cnuasccl_store* joined = nullptr;
   const std::string meeting = meeting_dir + "/ranks.sock";
   if (const auto status =
@@ -84,7 +84,7 @@ int run_threads(const Options& options, std::span<const Row> rows, const std::ve
       RankPlace place;
       place.rank = rank;
       place.report_fd = reports[static_cast<std::size_t>(rank)].get();
-      place.gpu_id = static_cast<std::uint16_t>(options.rack << 8 | static_cast<unsigned>(rank));
+      place.gpu_id = static_cast<std::uint16_t>(0x0100 + rank);
       cnuasccl_inproc_bootstrap(world.get(), rank, &place.bootstrap);
       cnuasccl_inproc_link(world.get(), rank, place.gpu_id, &place.transport, &place.extension);
       run_rank(options, rows, place);

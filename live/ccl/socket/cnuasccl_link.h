@@ -27,7 +27,9 @@ struct cnuasccl_link_options {
   size_t struct_bytes; /* sizeof(struct cnuasccl_link_options), which cnuasccl_link_options_init() sets */
   const char* run_dir; /* of the switch; "/var/run/cnuaslink" */
   unsigned port;       /* connects to RUN_DIR/port_PORT.sock; 0 */
-  uint16_t gpu_id;     /* (rack << 8) | slot; required */
+  /* (rack << 8) | slot. 0: the one that the switch expects at the port; where it expects none in particular,
+   * or cannot be asked, slot PORT of rack 1. 0. */
+  uint16_t gpu_id;
   /* 1: a thread reads what comes in while the program is in no collective. 0: nobody does, and the switch
    * drops frames for a GPU that has not read for its stall_timeout (50 ms) once its queue is full, which the
    * next collective reports. 1. */

@@ -192,13 +192,21 @@ cnuasccl_link_options options_of(const cnuasccl_link_options& given) {
   return options;
 }
 
+std::uint16_t gpu_at(const cnuaslink_options& options) {
+  constexpr std::int64_t kPatienceNs = 1'000'000'000;
+  std::uint16_t gpu = 0;
+  cnuaslink_expected_gpu(options.run_dir, options.port, &gpu, kPatienceNs);
+  if (gpu == 0 && options.port < 0xFF) gpu = static_cast<std::uint16_t>(0x0100 + options.port);
+  return gpu;
+}
+
 cnuaslink_options endpoint_options(const cnuasccl_link_options& given) {
   cnuaslink_options options;
   cnuaslink_options_init(&options);
   if (given.run_dir != nullptr) options.run_dir = given.run_dir;
   options.port = given.port;
   options.receive_batch = 8;
-  options.gpu_id = given.gpu_id;
+  options.gpu_id = given.gpu_id != 0 ? given.gpu_id : gpu_at(options);
   options.connect_timeout_ns = given.connect_timeout_ns;
   return options;
 }
