@@ -50,11 +50,7 @@ std::string_view name(EnvelopeKind kind) {
 }
 
 std::string_view name(EnvelopeError error) {
-  constexpr std::array<std::string_view, kEnvelopeErrors> kNames = {
-      "too_short",         "bad_magic",         "bad_version",       "wrong_length",
-      "oversize",          "bad_chunks",        "wrong_kind",        "wrong_communicator",
-      "wrong_sequence",    "wrong_source",      "wrong_destination", "wrong_chunk_index",
-      "wrong_chunk_count", "wrong_chunk_bytes", "wrong_total_bytes"};
+  constexpr std::array<std::string_view, kEnvelopeErrors> kNames = {"too_short", "bad_magic", "bad_version"};
   const auto index = static_cast<std::size_t>(error);
   return index < kNames.size() ? kNames[index] : std::string_view("?");
 }
@@ -92,31 +88,6 @@ tl::expected<Envelope, EnvelopeError> decode_envelope(std::span<const std::byte>
   envelope.chunk_bytes = wire::load<std::uint32_t>(from + kChunkBytesAt);
   envelope.total_bytes = wire::load<std::uint32_t>(from + kTotalBytesAt);
   return envelope;
-}
-
-std::optional<EnvelopeError> check_shape(const Envelope& envelope, std::size_t payload_bytes) {
-  if (envelope.chunk_bytes > kMaxChunkBytes) return EnvelopeError::oversize;
-  if (payload_bytes < kEnvelopeBytes || payload_bytes - kEnvelopeBytes != envelope.chunk_bytes)
-    return EnvelopeError::wrong_length;
-  if (envelope.chunk_index >= envelope.chunk_count) return EnvelopeError::bad_chunks;
-  const std::uint64_t others = envelope.chunk_count - std::uint64_t{1};
-  const std::uint64_t most = envelope.chunk_bytes + others * kMaxChunkBytes;
-  if (envelope.total_bytes < envelope.chunk_bytes || envelope.total_bytes > most)
-    return EnvelopeError::bad_chunks;
-  return std::nullopt;
-}
-
-std::optional<EnvelopeError> check_expected(const Envelope& envelope, const Envelope& expected) {
-  if (envelope.kind != expected.kind) return EnvelopeError::wrong_kind;
-  if (envelope.communicator != expected.communicator) return EnvelopeError::wrong_communicator;
-  if (envelope.sequence != expected.sequence) return EnvelopeError::wrong_sequence;
-  if (envelope.source != expected.source) return EnvelopeError::wrong_source;
-  if (envelope.destination != expected.destination) return EnvelopeError::wrong_destination;
-  if (envelope.chunk_index != expected.chunk_index) return EnvelopeError::wrong_chunk_index;
-  if (envelope.chunk_count != expected.chunk_count) return EnvelopeError::wrong_chunk_count;
-  if (envelope.chunk_bytes != expected.chunk_bytes) return EnvelopeError::wrong_chunk_bytes;
-  if (envelope.total_bytes != expected.total_bytes) return EnvelopeError::wrong_total_bytes;
-  return std::nullopt;
 }
 
 }  // namespace cnuas::ccl

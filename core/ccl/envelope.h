@@ -17,7 +17,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -60,23 +59,11 @@ struct Envelope {
 };
 
 enum class EnvelopeError : std::uint8_t {
-  too_short,     // fewer than 40 bytes
-  bad_magic,     // not "CCLE"
-  bad_version,   // not 1
-  wrong_length,  // chunk_bytes is not what follows the envelope
-  oversize,      // a chunk of more than 60 KiB
-  bad_chunks,    // chunk_index, chunk_count and total_bytes contradict each other
-  wrong_kind,    // these are not the expected ones
-  wrong_communicator,
-  wrong_sequence,
-  wrong_source,
-  wrong_destination,
-  wrong_chunk_index,
-  wrong_chunk_count,
-  wrong_chunk_bytes,
-  wrong_total_bytes,
+  too_short,    // fewer than 40 bytes
+  bad_magic,    // not "CCLE"
+  bad_version,  // not 1
 };
-inline constexpr std::size_t kEnvelopeErrors = 15;
+inline constexpr std::size_t kEnvelopeErrors = 3;
 std::string_view name(EnvelopeError error);  // "too_short", ...
 
 void encode(const Envelope& envelope, std::span<std::byte, kEnvelopeBytes> out);
@@ -84,12 +71,5 @@ void encode(const Envelope& envelope, std::span<std::byte, kEnvelopeBytes> out);
 // Reads the envelope of a whole payload. Errors, in the order in which they are checked: too_short,
 // bad_magic, bad_version. The numbers in it may be anything.
 tl::expected<Envelope, EnvelopeError> decode_envelope(std::span<const std::byte> payload);
-
-// Whether the numbers fit each other and a payload of `payload_bytes` bytes, whatever was expected. Errors,
-// in this order: oversize, wrong_length, bad_chunks. No sum in it can overflow.
-std::optional<EnvelopeError> check_shape(const Envelope& envelope, std::size_t payload_bytes);
-
-// The first field that is not the expected one, in the order of the layout.
-std::optional<EnvelopeError> check_expected(const Envelope& envelope, const Envelope& expected);
 
 }  // namespace cnuas::ccl

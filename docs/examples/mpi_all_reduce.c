@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   if (argc != 2) stop(rank, "usage", "mpi_all_reduce RUN_DIR");
 
   struct cnuasccl_link_options options;
-  cnuasccl_link_options_init(&options);
+  cnuasccl_link_options_init(&options, sizeof options);
   options.run_dir = argv[1];
   options.port = (unsigned)rank;
   struct cnuasccl_link* link = NULL;
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   /* Which GPU this is, the switch has said. */
   struct cnuasccl_link_transport transport;
   struct cnuasccl_link_extension extension;
-  check(cnuasccl_link_use(link, &transport, &extension), rank, "transport");
+  check(cnuasccl_link_use(link, &transport, &extension, sizeof extension), rank, "transport");
   uint16_t gpu = 0;
   check(transport.local_gpu(&gpu, transport.context), rank, "transport");
 

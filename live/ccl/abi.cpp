@@ -2,6 +2,7 @@
 // beyond.
 #include "live/ccl/abi.h"
 
+#include "live/abi/growing_struct.h"
 #include "live/posix/os_error.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ std::string& thread_error() {
   return text;
 }
 
-Failure check(const cnuasccl_bootstrap* boot, std::uint16_t gpu) {
+Failure check(const cnuasccl_bootstrap* boot) {
   if (boot == nullptr || boot->allgather == nullptr)
     return failure(CNUASCCL_INVALID_ARGUMENT, "there is no bootstrap, or it has no allgather");
   if (boot->n_ranks < 1 || boot->n_ranks > static_cast<int>(kMostRanks))
@@ -34,34 +35,24 @@ Failure check(const cnuasccl_bootstrap* boot, std::uint16_t gpu) {
   if (boot->rank < 0 || boot->rank >= boot->n_ranks)
     return failure(CNUASCCL_INVALID_ARGUMENT, "rank is " + std::to_string(boot->rank) + ", of " +
                                                   std::to_string(boot->n_ranks) + " ranks");
-  if (!GpuId{gpu}.usable()) return failure(CNUASCCL_BAD_GPU, "0x0000 and 0xFFFF name no GPU");
   return {};
 }
 
 Failure make(const cnuasccl_bootstrap* boot, std::uint16_t gpu, cnuasccl_comm_t& out) {
-  if (Failure wrong = check(boot, gpu); wrong.failed()) return wrong;
+  if (Failure wrong = check(boot); wrong.failed()) return wrong;
   Environment environment;
   if (Failure wrong =
           parse_environment(std::getenv("CNUASCCL_ALGORITHM"), std::getenv("CNUASCCL_ORDER"), environment);
       wrong.failed())
     return wrong;
   cnuasccl_config defaults;
-  cnuasccl_config_init(&defaults);
+  cnuasccl_config_init(&defaults, sizeof defaults);
   Settings settings;
   if (Failure wrong = apply(defaults, environment, settings); wrong.failed()) return wrong;
   Membership membership;
   if (Failure failed = bootstrap(*boot, GpuId{gpu}, membership); failed.failed()) return failed;
   out = new cnuasccl_comm{std::make_unique<Communicator>(std::move(membership), settings, environment)};
   return {};
-}
-
-// Fills in what the caller's structure has room for.
-template <class Struct>
-void copy_out(const Struct& from, Struct* to) {
-  const std::size_t bytes = std::min(to->struct_bytes, sizeof from);
-  const std::size_t said = to->struct_bytes;
-  std::memcpy(to, &from, bytes);
-  to->struct_bytes = said;
 }
 
 }  // namespace
@@ -181,7 +172,7 @@ cnuasccl_status_t cnuasccl_comm_status(cnuasccl_comm_t comm, struct cnuasccl_com
     if (state == nullptr) return failure(CNUASCCL_INVALID_ARGUMENT, "there is no place for the state");
     cnuasccl_comm_state now{};
     communicator.state(now);
-    copy_out(now, state);
+    live::growing::fill_in(now, *state);
     return Failure{};
   });
 }
@@ -195,18 +186,17 @@ size_t cnuasccl_last_error(cnuasccl_comm_t comm, char* text, size_t capacity) {
   }
 }
 
-void cnuasccl_config_init(struct cnuasccl_config* config) {
-  if (config == nullptr) return;
+void cnuasccl_config_init(struct cnuasccl_config* config, size_t bytes) {
   const Settings defaults;
-  *config = cnuasccl_config{};
-  config->struct_bytes = sizeof *config;
-  config->algorithm = CNUASCCL_AUTO;
-  config->timeout_ns = defaults.timeout_ns;
-  config->chunk_bytes = defaults.chunk_limit;
-  config->checksum = -1;
-  config->rate_bytes_per_s = defaults.port.rate_bytes_per_s;
-  config->latency_ns = defaults.port.latency_ps / 1000;
-  config->flight_entries = defaults.flight_entries;
+  cnuasccl_config own{};
+  own.algorithm = CNUASCCL_AUTO;
+  own.timeout_ns = defaults.timeout_ns;
+  own.chunk_bytes = defaults.chunk_limit;
+  own.checksum = -1;
+  own.rate_bytes_per_s = defaults.port.rate_bytes_per_s;
+  own.latency_ns = defaults.port.latency_ps / 1000;
+  own.flight_entries = defaults.flight_entries;
+  live::growing::make(own, config, bytes);
 }
 
 cnuasccl_status_t cnuasccl_comm_configure(cnuasccl_comm_t comm, const struct cnuasccl_config* config) {

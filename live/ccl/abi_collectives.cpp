@@ -1,4 +1,5 @@
 // The collectives of cnuasccl.h: arguments and buffers are checked here.
+#include "live/abi/growing_struct.h"
 #include "live/ccl/abi.h"
 
 #include <algorithm>
@@ -169,14 +170,13 @@ cnuasccl_status_t cnuasccl_explain(cnuasccl_comm_t comm, cnuasccl_collective_t c
     copy_text(explanation, text, capacity);
     if (none.failed() || choice == nullptr) return none;
     cnuasccl_choice now{};
-    now.struct_bytes = choice->struct_bytes;
     now.algorithm =
         static_cast<cnuasccl_algorithm_t>(static_cast<int>(chosen.schedule->problem().algorithm) + 1);
     now.canonical = chosen.canonical ? 1 : 0;
     now.forced = chosen.forced ? 1 : 0;
     now.pieces = chosen.schedule->problem().chunks;
     now.predicted_ns = chosen.predicted_ps / 1000;
-    std::memcpy(choice, &now, std::min(now.struct_bytes, sizeof now));
+    live::growing::fill_in(now, *choice);
     return none;
   });
 }

@@ -2,6 +2,7 @@
 
 #include "core/ccl/envelope.h"
 #include "core/ccl/select.h"
+#include "live/abi/growing_struct.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +14,8 @@ namespace {
 constexpr ccl::Collective kAll[kCollectives] = {ccl::Collective::all_reduce, ccl::Collective::broadcast,
                                                 ccl::Collective::all_gather, ccl::Collective::reduce_scatter,
                                                 ccl::Collective::all_to_all};
+
+constexpr std::int64_t kLongestLatencyNs = 1'000'000'000;  // 65,533 of them in a row are still a time
 
 bool has(ccl::Collective collective, ccl::Algorithm algorithm) {
   const auto all = ccl::algorithms_of(collective);
@@ -32,16 +35,16 @@ Failure bad_item(std::string_view item, const std::string& why) {
 Failure parse_item(std::string_view item, Environment& out) {
   const std::size_t colon = item.find(':');
   const std::string_view wanted = colon == std::string_view::npos ? item : item.substr(colon + 1);
-  if (wanted == "auto") return {};
   const auto algorithm = ccl::parse_algorithm(wanted);
-  if (!algorithm) return bad_item(item, "names no algorithm");
+  if (!algorithm && wanted != "auto") return bad_item(item, "names no algorithm");
   if (colon == std::string_view::npos) {
-    force(*algorithm, out.algorithm);
+    if (!algorithm) out.algorithm = {};
+    if (algorithm) force(*algorithm, out.algorithm);
     return {};
   }
   const auto collective = ccl::parse_collective(item.substr(0, colon));
   if (!collective) return bad_item(item, "names no collective");
-  if (!has(*collective, *algorithm))
+  if (algorithm && !has(*collective, *algorithm))
     return bad_item(item, "names an algorithm that the collective does not have");
   out.algorithm[static_cast<std::size_t>(*collective)] = algorithm;
   return {};
@@ -100,8 +103,8 @@ Failure parse_environment(const char* algorithm, const char* order, Environment&
 Failure apply(const cnuasccl_config& given, const Environment& environment, Settings& out) {
   const auto refuse = [](std::string text) { return failure(CNUASCCL_INVALID_ARGUMENT, std::move(text)); };
   cnuasccl_config config;
-  cnuasccl_config_init(&config);
-  std::memcpy(&config, &given, std::min(given.struct_bytes, sizeof config));
+  cnuasccl_config_init(&config, sizeof config);
+  growing::read_over(config, given);
   const int algorithm = number_of(config.algorithm);
   if (algorithm < CNUASCCL_AUTO || algorithm > CNUASCCL_BRUCK)
     return refuse("there is no algorithm " + std::to_string(algorithm));
@@ -110,8 +113,8 @@ Failure apply(const cnuasccl_config& given, const Environment& environment, Sett
     return refuse("chunk_bytes must be a multiple of 8 from 64 to 61440");
   if (config.checksum < -1 || config.checksum > 1) return refuse("checksum must be -1, 0 or 1");
   if (config.rate_bytes_per_s == 0) return refuse("rate_bytes_per_s must be above 0");
-  if (config.latency_ns < 0 || config.latency_ns > kNever / 1000 / 1'000'000)
-    return refuse("latency_ns must be from 0 to a few hours");
+  if (config.latency_ns < 0 || config.latency_ns > kLongestLatencyNs)
+    return refuse("latency_ns must be from 0 to 1,000,000,000");
   if (config.flight_entries > 65'536) return refuse("flight_entries may be at most 65536");
   Settings settings;
   settings.algorithm = environment.algorithm;

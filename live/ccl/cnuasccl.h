@@ -123,8 +123,9 @@ struct cnuasccl_bootstrap {
  * and need not follow gpu_id.
  *
  * *comm is NULL unless OK. INVALID_ARGUMENT (no callback, rank not below n_ranks, n_ranks not in 1..65534, or
- * an environment variable that says nothing sensible), NO_MEMORY, SYSTEM, and the statuses of membership,
- * which are the same on all ranks. */
+ * an environment variable that says nothing sensible: before the first allgather), NO_MEMORY, SYSTEM, and the
+ * statuses of membership, which are the same on all ranks. Of an allgather that fails, TIMEOUT and the
+ * statuses of membership are passed on; any other is BOOTSTRAP_FAILED. */
 CNUASCCL_API cnuasccl_status_t cnuasccl_comm_init_rank(cnuasccl_comm_t* comm,
                                                        const struct cnuasccl_bootstrap* boot,
                                                        uint16_t gpu_id);
@@ -283,7 +284,7 @@ typedef enum cnuasccl_algorithm {
 
 /* The same on all ranks, but for the deadline. */
 struct cnuasccl_config {
-  size_t struct_bytes; /* sizeof(struct cnuasccl_config), which cnuasccl_config_init() sets */
+  size_t struct_bytes; /* as the caller was compiled; cnuasccl_config_init() sets it */
   /* For every collective that has it; the others are CNUASCCL_AUTO. CNUASCCL_AUTO: what the environment
    * variable CNUASCCL_ALGORITHM says ("direct"; or "all_reduce:chain,broadcast:tree"), else the choice is the
    * library's. The variable is read when the communicator is made. */
@@ -299,15 +300,15 @@ struct cnuasccl_config {
    * which is the default: unless the link's extension has `keeps_bytes`. Ranks may differ. */
   int checksum;
   /* What the choice of an algorithm reckons with: 2.5e9 bytes a second one way, 20,000 ns a message. Above 0;
-   * at least 0. */
+   * from 0 to a second. */
   uint64_t rate_bytes_per_s;
   int64_t latency_ns;
   /* Collectives that the flight recorder keeps: 256. At most 65,536; 0: none. */
   uint32_t flight_entries;
 };
 
-/* Fills in the values named above. */
-CNUASCCL_API void cnuasccl_config_init(struct cnuasccl_config* config);
+/* Fills in the values named above. `bytes` is sizeof(struct cnuasccl_config). */
+CNUASCCL_API void cnuasccl_config_init(struct cnuasccl_config* config, size_t bytes);
 
 /* Between collectives. INVALID_ARGUMENT. A communicator that is split from this one has its settings. */
 CNUASCCL_API cnuasccl_status_t cnuasccl_comm_configure(cnuasccl_comm_t comm,
@@ -425,11 +426,12 @@ CNUASCCL_API cnuasccl_status_t cnuasccl_inproc_bootstrap(struct cnuasccl_inproc*
                                                          struct cnuasccl_bootstrap* bootstrap);
 
 /* For cnuasccl_comm_set_link(). There is one link for each rank, whose GPU is set here, once; frames for GPUs
- * without a link wait for it. `extension` may be NULL. INVALID_ARGUMENT (another GPU, or one that another
- * rank has). */
+ * without a link wait for it. `extension` may be NULL; `extension_bytes` is its size. INVALID_ARGUMENT
+ * (another GPU, or one that another rank has). */
 CNUASCCL_API cnuasccl_status_t cnuasccl_inproc_link(struct cnuasccl_inproc* world, int rank, uint16_t gpu_id,
                                                     struct cnuasccl_link_transport* link,
-                                                    struct cnuasccl_link_extension* extension);
+                                                    struct cnuasccl_link_extension* extension,
+                                                    size_t extension_bytes);
 
 /* --- A bootstrap for processes of one host ----------------------------------------------------------------
  */
@@ -437,14 +439,15 @@ CNUASCCL_API cnuasccl_status_t cnuasccl_inproc_link(struct cnuasccl_inproc* worl
 /* A UNIX socket at which the ranks meet: rank 0 serves it, the others come to it. */
 struct cnuasccl_store;
 
-/* Rank 0 takes the path, which must be free or left over, and the others wait until it is there. Every rank
- * then makes one communicator with it. `timeout_ns`, above 0, is how long this call, and later each
- * allgather, waits for the others. INVALID_ARGUMENT (a path of no or more than 107 bytes), SYSTEM (the path
- * is taken), TIMEOUT, NO_MEMORY; *store is NULL unless OK, and cnuasccl_last_error(NULL) says why. */
+/* Rank 0 takes the path, which must be free or left over, and the others wait until it is there; it is free
+ * again when all have met. Every rank then makes one communicator with it. `timeout_ns`, above 0, is how long
+ * this call, and later each allgather, waits for the others. INVALID_ARGUMENT (a path of no or more than 107
+ * bytes), SYSTEM (the path is taken), TIMEOUT, NO_MEMORY; *store is NULL unless OK, and
+ * cnuasccl_last_error(NULL) says why. */
 CNUASCCL_API cnuasccl_status_t cnuasccl_store_open(const char* path, int n_ranks, int rank,
                                                    int64_t timeout_ns, struct cnuasccl_store** store);
 
-/* Once the communicator is made. Rank 0's removes the path. NULL is allowed. */
+/* Once the communicator is made. NULL is allowed. */
 CNUASCCL_API void cnuasccl_store_close(struct cnuasccl_store* store);
 
 /* For cnuasccl_comm_init_rank(). Its allgather fails with TIMEOUT, with BOOTSTRAP_FAILED when a rank leaves,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -88,7 +89,7 @@ std::string Communicator::flight_dump() const {
 
 // --- Turns, poison, abort ---------------------------------------------------------------------------------
 
-void Communicator::release() {
+void Communicator::release() noexcept {
   for (;;) {
     if (abort_requested_ && poisoned_ == CNUASCCL_OK) abort_now();
     in_call_ = false;
@@ -103,21 +104,26 @@ Failure Communicator::abort() {
   return {};
 }
 
-void Communicator::abort_now() {
-  const Failure why = failure(CNUASCCL_ABORTED, membership_.describe(membership_.rank()) + " was aborted");
-  tell_peers(why, kNoRank);
+void Communicator::abort_now() noexcept {
+  Failure why{CNUASCCL_ABORTED, {}};
+  try {
+    why.text = membership_.describe(membership_.rank()) + " was aborted";
+  } catch (const std::bad_alloc&) {  // the status is enough
+  }
+  tell_peers(why.status, kNoRank);
   poison(why);
 }
 
-void Communicator::poison(const Failure& why) {
-  {
+void Communicator::poison(const Failure& why) noexcept {
+  try {
     const std::lock_guard lock(text_mutex_);
     poison_text_ = why.text.empty() ? status_sentence(why.status) : why.text;
+  } catch (const std::bad_alloc&) {  // the status is enough
   }
   poisoned_ = why.status;
   if (!link_) return;
   const std::lock_guard lock(link_->mutex());
-  mailbox_.fail(why);  // so that nothing more is kept
+  mailbox_.fail({why.status, {}});  // so that nothing more is kept
 }
 
 Failure Communicator::ready() const {
@@ -132,9 +138,17 @@ Failure Communicator::ready() const {
   return {};
 }
 
-// Best effort, for a short time: a peer that takes nothing finds out by its own deadline.
-void Communicator::tell_peers(const Failure& why, Rank culprit) {
-  if (!link_ || why.status == CNUASCCL_PEER_ABORTED) return;
+// Best effort, for a short time: a peer that takes nothing, or that there is no memory to tell, finds out by
+// its own deadline.
+void Communicator::tell_peers(cnuasccl_status_t status, Rank culprit) noexcept {
+  if (!link_ || status == CNUASCCL_PEER_ABORTED) return;
+  try {
+    tell(status, culprit);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void Communicator::tell(cnuasccl_status_t status, Rank culprit) {
   std::vector<Rank> left;
   for (Rank peer = 0; peer < membership_.size(); ++peer)
     if (peer != membership_.rank()) left.push_back(peer);
@@ -143,7 +157,7 @@ void Communicator::tell_peers(const Failure& why, Rank culprit) {
     {
       const std::lock_guard lock(link_->mutex());
       const auto told = [&](Rank peer) {
-        return mailbox_.send_abort(peer, sequence_, why.status, culprit) != Link::Sent::again;
+        return mailbox_.send_abort(peer, sequence_, status, culprit) != Link::Sent::again;
       };
       left.erase(std::remove_if(left.begin(), left.end(), told), left.end());
       // Peers may be waiting to send to this rank, and would not take what is sent to them.
@@ -191,7 +205,10 @@ Failure Communicator::set_link(const cnuasccl_link_transport& link, const cnuasc
     const std::lock_guard lock(primary->mutex());
     available = primary->available();
     if (available) {
-      if (Failure wrong = primary->check_gpu(gpu); wrong.failed()) return wrong;
+      const Failure wrong = primary->check_gpu(gpu);
+      // The other ranks are in an exchange over the fallback; a link that fails is one that is not available.
+      if (fallback != nullptr && wrong.status == CNUASCCL_LINK_FAILED) available = false;
+      if (available && wrong.failed()) return wrong;
     }
   }
   if (fallback == nullptr) {

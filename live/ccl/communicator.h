@@ -64,8 +64,7 @@ class Communicator {
   struct Patience {
     std::uint64_t seen = 0;  // of its progress
     std::int64_t last_ns = 0;
-    std::int64_t retry_ns = 0;     // pause while the link takes no more
-    std::uint64_t suspicious = 0;  // frames of the link before it began
+    std::int64_t retry_ns = 0;  // pause while the link takes no more
   };
   struct Planned {
     ccl::Problem problem;
@@ -73,7 +72,7 @@ class Communicator {
     Choice choice;
   };
 
-  void release();
+  void release() noexcept;
   Failure ready() const;
   std::byte* scratch(std::size_t bytes);
   Failure plan(const ccl::Problem& problem, ccl::DataType type, Choice& out);
@@ -84,13 +83,14 @@ class Communicator {
   Failure drive_alone(Operation& operation);
   Failure round(Operation& operation, Failure broken, bool& done);
   Failure wait_for(const Operation& operation, Patience& patience, std::int64_t& pause_ns) const;
-  GpuId awaited_gpu(const Operation& operation) const;
+  Failure described(Failure why, const Operation& operation) const;
   Failure timed_out(const Operation& operation, std::int64_t waited_ns) const;
   Rank culprit(const Operation& operation, const Failure& why);
   Mailbox::Counters counters();
-  void tell_peers(const Failure& why, Rank culprit);
-  void poison(const Failure& why);
-  void abort_now();
+  void tell_peers(cnuasccl_status_t status, Rank culprit) noexcept;
+  void tell(cnuasccl_status_t status, Rank culprit);
+  void poison(const Failure& why) noexcept;
+  void abort_now() noexcept;
   bool attach(std::shared_ptr<Link> link);
   void detach();
   Failure agree_on_link(std::shared_ptr<Link> primary, std::shared_ptr<Link> fallback);

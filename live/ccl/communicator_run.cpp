@@ -56,7 +56,7 @@ class Running {
       : link_(link), mailbox_(mailbox), operation_(operation), use_(link) {}
   ~Running() {
     const std::lock_guard lock(link_.mutex());
-    mailbox_.set_consumer(nullptr, operation_.sequence() + 1);
+    mailbox_.set_consumer(nullptr, operation_.identity().sequence + 1);
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -64,7 +64,7 @@ class Running {
   void begin() {
     const std::lock_guard lock(link_.mutex());
     operation_.start();
-    mailbox_.set_consumer(&operation_, operation_.sequence());
+    mailbox_.set_consumer(&operation_, operation_.identity().sequence);
   }
 
  private:
@@ -196,10 +196,10 @@ Failure Communicator::run(const ccl::Schedule& schedule, const Call& given, cons
     why = membership_.size() == 1 ? drive_alone(operation) : drive(operation);
     if (why.failed()) entry.culprit = culprit(operation, why);
   } catch (const std::bad_alloc&) {
-    why = failure(CNUASCCL_NO_MEMORY, "there is not enough memory for this collective");
+    why = {CNUASCCL_NO_MEMORY, {}};  // a text would need some
   }
   if (why.failed()) {
-    tell_peers(why, entry.culprit);
+    tell_peers(why.status, entry.culprit);
     poison(why);
   }
   ++sequence_;
@@ -219,9 +219,9 @@ Failure Communicator::run(const ccl::Schedule& schedule, const Call& given, cons
 
 // On whose account a collective failed.
 Rank Communicator::culprit(const Operation& operation, const Failure& why) {
-  if (!link_) return kNoRank;
+  if (!link_ || why.status == CNUASCCL_LINK_FAILED || why.status == CNUASCCL_ABORTED) return kNoRank;
   const std::lock_guard lock(link_->mutex());
-  return why.status == CNUASCCL_TIMEOUT ? operation.awaited() : mailbox_.culprit();
+  return mailbox_.failure().failed() ? mailbox_.culprit() : operation.awaited().peer;
 }
 
 Failure Communicator::drive_alone(Operation& operation) {
@@ -237,11 +237,10 @@ Failure Communicator::drive(Operation& operation) {
   patience.last_ns = now_ns();
   patience.retry_ns = kFirstRetryNs;
   Failure broken;  // the link, while waiting
-  for (bool first = true;; first = false) {
+  for (;;) {
     std::int64_t pause_ns = 0;
     {
       const std::lock_guard lock(link_->mutex());
-      if (first) patience.suspicious = link_->suspicious_frames();
       bool done = false;
       Failure why = round(operation, std::move(broken), done);
       if (done || why.failed()) return why;
@@ -257,6 +256,18 @@ Failure Communicator::drive(Operation& operation) {
   }
 }
 
+// What went wrong, and what this rank was doing; and after what another rank reports, what was seen of it
+// here.
+Failure Communicator::described(Failure why, const Operation& operation) const {
+  why.text += "; " + operation.describe_wait();
+  const Operation::Awaited awaited = operation.awaited();
+  if (why.status == CNUASCCL_PEER_ABORTED) {
+    const Failure suspect = mailbox_.suspicion(awaited.peer, awaited.channel);
+    if (suspect.failed()) why.text += "; " + suspect.text;
+  }
+  return why;
+}
+
 // Takes in what has come, and does what that makes possible. What came before the link broke may be all that
 // was needed, so that counts first.
 Failure Communicator::round(Operation& operation, Failure broken, bool& done) {
@@ -267,11 +278,10 @@ Failure Communicator::round(Operation& operation, Failure broken, bool& done) {
   if (!sending.failed()) mailbox_.send_credits(sending);
   done = operation.finished();
   if (done) return {};
-  if (mailbox_.failure().failed()) return mailbox_.failure();
+  if (mailbox_.failure().failed()) return described(mailbox_.failure(), operation);
   for (Failure* each : {&broken, &receiving, &sending}) {
     if (!each->failed()) continue;
-    each->text += "; " + operation.describe_wait();
-    return std::move(*each);
+    return described(std::move(*each), operation);
   }
   if (abort_requested_) return failure(CNUASCCL_ABORTED, "aborted; " + operation.describe_wait());
   return {};
@@ -290,9 +300,6 @@ Failure Communicator::wait_for(const Operation& operation, Patience& patience, s
   }
   const std::int64_t waited = now - patience.last_ns;
   if (waited >= settings_.timeout_ns) return timed_out(operation, waited);
-  // A frame that was refused, or that nobody claims, may well be the one that is waited for.
-  const bool doubtful = link_->suspicion(awaited_gpu(operation), patience.suspicious).failed();
-  if (doubtful && waited >= settings_.timeout_ns / 2) return timed_out(operation, waited);
   pause_ns = kLongestWaitNs;
   if (operation.link_is_full() || mailbox_.owes_credits()) {
     pause_ns = patience.retry_ns;
@@ -302,15 +309,12 @@ Failure Communicator::wait_for(const Operation& operation, Patience& patience, s
   return {};
 }
 
-GpuId Communicator::awaited_gpu(const Operation& operation) const {
-  const Rank awaited = operation.awaited();
-  return awaited == kNoRank ? kNoGpu : membership_.gpu_of(awaited);
-}
-
 Failure Communicator::timed_out(const Operation& operation, std::int64_t waited_ns) const {
   std::string text =
       "nothing for " + std::to_string(waited_ns / kMilli) + " ms: " + operation.describe_wait();
-  Failure suspect = link_->suspicion(awaited_gpu(operation));
+  const Operation::Awaited awaited = operation.awaited();
+  // A frame that was refused, or that nobody claims, may well be the one that was waited for.
+  const Failure suspect = mailbox_.suspicion(awaited.peer, awaited.channel);
   if (suspect.failed()) return failure(suspect.status, text + "; " + suspect.text);
   return failure(CNUASCCL_TIMEOUT, std::move(text));
 }

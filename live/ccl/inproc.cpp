@@ -1,4 +1,5 @@
 #include "core/topology/gpu_id.h"
+#include "live/abi/growing_struct.h"
 #include "live/ccl/cnuasccl.h"
 
 #include <algorithm>
@@ -24,7 +25,9 @@ class Rendezvous {
   Rendezvous(std::size_t ranks, std::chrono::nanoseconds timeout) : ranks_(ranks), timeout_(timeout) {}
 
   cnuasccl_status_t allgather(std::size_t rank, const void* send, void* recv, std::size_t bytes) {
-    const auto until = std::chrono::steady_clock::now() + timeout_;
+    // As good as for ever, and a point in time that there is.
+    constexpr std::chrono::hours kMost{24 * 365 * 100};
+    const auto until = std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(timeout_, kMost);
     std::unique_lock lock(mutex_);
     if (!wait(lock, until, [&] { return taken_ == 0; })) return CNUASCCL_TIMEOUT;
     if (put_ == 0) {
@@ -237,7 +240,7 @@ cnuasccl_status_t cnuasccl_inproc_bootstrap(struct cnuasccl_inproc* world, int r
 
 cnuasccl_status_t cnuasccl_inproc_link(struct cnuasccl_inproc* world, int rank, uint16_t gpu_id,
                                        struct cnuasccl_link_transport* link,
-                                       struct cnuasccl_link_extension* extension) {
+                                       struct cnuasccl_link_extension* extension, size_t extension_bytes) {
   if (!has_rank(world, rank) || link == nullptr || !cnuas::GpuId{gpu_id}.usable())
     return CNUASCCL_INVALID_ARGUMENT;
   return guarded([&] {
@@ -251,15 +254,15 @@ cnuasccl_status_t cnuasccl_inproc_link(struct cnuasccl_inproc* world, int rank, 
     }
     *link = cnuasccl_link_transport{send, recv, local_gpu, &here};
     if (extension == nullptr) return CNUASCCL_OK;
-    *extension = cnuasccl_link_extension{};
-    extension->struct_bytes = sizeof *extension;
-    extension->name = "inproc";
-    extension->frames_per_receiver =
+    cnuasccl_link_extension own{};
+    own.name = "inproc";
+    own.frames_per_receiver =
         static_cast<std::uint32_t>(std::min<std::size_t>(world->most, std::size_t{0xFFFF'FFFF}));
-    extension->send_pieces = send_pieces;
-    extension->recv_wait = recv_wait;
-    extension->keeps_bytes = 1;
-    return CNUASCCL_OK;
+    own.send_pieces = send_pieces;
+    own.recv_wait = recv_wait;
+    own.keeps_bytes = 1;
+    return cnuas::live::growing::make(own, extension, extension_bytes) ? CNUASCCL_OK
+                                                                       : CNUASCCL_INVALID_ARGUMENT;
   });
 }
 

@@ -1,5 +1,7 @@
 #include "live/ccl/link.h"
 
+#include "live/abi/growing_struct.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -25,6 +27,10 @@ std::string hex(std::uint32_t number) {
   return text;
 }
 
+bool is(const ccl::Envelope& envelope, ccl::EnvelopeKind kind) {
+  return envelope.kind == static_cast<std::uint16_t>(kind);
+}
+
 cnuasccl_status_t status_of(ccl::EnvelopeError error) {
   switch (error) {
     case ccl::EnvelopeError::too_short:
@@ -45,8 +51,7 @@ void sleep_for(std::int64_t nanoseconds) {
 Link::Link(const cnuasccl_link_transport& transport, const cnuasccl_link_extension* extension,
            const char* default_name)
     : transport_(transport), name_(default_name), incoming_(kMaxFrameBytes + 1), outgoing_(kMaxFrameBytes) {
-  if (extension != nullptr)
-    std::memcpy(&extension_, extension, std::min(extension->struct_bytes, sizeof extension_));
+  if (extension != nullptr) growing::read_over(extension_, *extension);
   if (extension_.name != nullptr)
     name_ = std::string(extension_.name, strnlen(extension_.name, kMostNameBytes));
   burst_ = std::clamp<std::uint32_t>(extension_.frames_per_receiver, 1, kMostBurst);
@@ -89,17 +94,16 @@ bool Link::attach(Recipient& recipient) {
   recipients_.push_back(&recipient);
   // Whoever waits for one recipient must not keep those out that use the link for another.
   if (recipients_.size() > 1) watch_descriptor();
-  std::deque<Unclaimed> kept;
-  kept.swap(unclaimed_);
-  unclaimed_bytes_ = 0;
-  for (Unclaimed& each : kept) {
-    if (each.communicator != communicator) {
-      unclaimed_bytes_ += each.payload.size();
-      unclaimed_.push_back(std::move(each));
-    } else if (const auto envelope = ccl::decode_envelope(each.payload)) {
+  for (const Unclaimed& each : unclaimed_) {
+    if (each.communicator != communicator) continue;
+    if (const auto envelope = ccl::decode_envelope(each.payload))
       recipient.deliver(each.source, *envelope, each.payload);
-    }
   }
+  std::erase_if(unclaimed_, [&](const Unclaimed& each) {
+    if (each.communicator != communicator) return false;
+    unclaimed_bytes_ -= each.payload.size();
+    return true;
+  });
   return true;
 }
 
@@ -115,6 +119,7 @@ Link::Sent Link::send(GpuId to, std::span<const std::byte> head, std::span<const
 }
 
 Link::Sent Link::send(GpuId to, std::span<const cnuasccl_frame> frames, std::size_t& sent, Failure& why) {
+  const std::size_t before = sent;
   cnuasccl_status_t status = CNUASCCL_OK;
   if (extension_.send_many != nullptr) {
     std::size_t done = 0;
@@ -127,7 +132,8 @@ Link::Sent Link::send(GpuId to, std::span<const cnuasccl_frame> frames, std::siz
       ++sent;
     }
   }
-  if (number_of(status) == CNUASCCL_OK) return Sent::done;
+  const bool all = sent - before == frames.size();
+  if (number_of(status) == CNUASCCL_OK) return all ? Sent::done : Sent::again;
   if (number_of(status) == CNUASCCL_AGAIN) return Sent::again;
   why = transport_failed("sending", status);
   return Sent::failed;
@@ -233,10 +239,9 @@ void Link::dispatch(GpuId source, std::span<const std::byte> frame) {
                                                                   std::string(ccl::name(envelope.error()))));
   if (Recipient* recipient = recipient_of(envelope->communicator))
     return recipient->deliver(source, *envelope, frame);
-  const auto kind = static_cast<ccl::EnvelopeKind>(envelope->kind);
-  // What a communicator that is gone was still to be told.
-  if (kind == ccl::EnvelopeKind::credit || kind == ccl::EnvelopeKind::abort) return;
-  keep_unclaimed(source, envelope->communicator, frame);
+  // What a communicator that is gone was still to be told. An abort may be for one that is still to come.
+  if (is(*envelope, ccl::EnvelopeKind::credit)) return;
+  keep_unclaimed(source, *envelope, frame);
 }
 
 void Link::stray(GpuId source, Failure why) {
@@ -245,8 +250,12 @@ void Link::stray(GpuId source, Failure why) {
   suspicions_.push_back(Suspicion{source, suspicious_++, std::move(why)});
 }
 
-void Link::keep_unclaimed(GpuId source, std::uint32_t communicator, std::span<const std::byte> payload) {
-  unclaimed_.push_back(Unclaimed{communicator, source, suspicious_++, {payload.begin(), payload.end()}});
+void Link::keep_unclaimed(GpuId source, const ccl::Envelope& envelope, std::span<const std::byte> payload) {
+  unclaimed_.push_back(Unclaimed{envelope.communicator,
+                                 source,
+                                 suspicious_++,
+                                 is(envelope, ccl::EnvelopeKind::abort),
+                                 {payload.begin(), payload.end()}});
   unclaimed_bytes_ += payload.size();
   while (unclaimed_.size() > kMostUnclaimed || unclaimed_bytes_ > kMostUnclaimedBytes) {
     unclaimed_bytes_ -= unclaimed_.front().payload.size();
@@ -258,7 +267,7 @@ Failure Link::suspicion(GpuId source, std::uint64_t since) const {
   for (const Suspicion& each : suspicions_)
     if (each.source == source && each.number >= since) return each.why;
   for (const Unclaimed& each : unclaimed_)
-    if (each.source == source && each.number >= since)
+    if (each.source == source && each.number >= since && !each.abort)
       return failure(CNUASCCL_WRONG_COMM, "a frame from GPU " + to_string(source) + " is for communicator " +
                                               hex(each.communicator) + ", which is not here");
   return {};

@@ -94,7 +94,7 @@ class Link {
 
   // What is known about frames from a GPU that never reached a recipient: why they did not. OK: nothing. Only
   // those that came after the first `since` ones.
-  Failure suspicion(GpuId source, std::uint64_t since = 0) const;
+  Failure suspicion(GpuId source, std::uint64_t since) const;
   std::uint64_t suspicious_frames() const { return suspicious_; }
 
   // Whether several calls use it just now; then nobody waits with mutex() held. Needs no mutex().
@@ -116,6 +116,7 @@ class Link {
     std::uint32_t communicator;
     GpuId source;
     std::uint64_t number;
+    bool abort;
     std::vector<std::byte> payload;
   };
   struct Suspicion {
@@ -135,7 +136,7 @@ class Link {
   void give_back(const void* frame);
   void dispatch(GpuId source, std::span<const std::byte> frame);
   void stray(GpuId source, Failure why);
-  void keep_unclaimed(GpuId source, std::uint32_t communicator, std::span<const std::byte> payload);
+  void keep_unclaimed(GpuId source, const ccl::Envelope& envelope, std::span<const std::byte> payload);
   Recipient* recipient_of(std::uint32_t communicator) const;
   Failure transport_failed(const char* what, cnuasccl_status_t status) const;
 

@@ -3,6 +3,7 @@
 #include "core/wire/byte_order.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -59,6 +60,14 @@ void Mailbox::deliver_stray(GpuId source, const Failure& why) {
 
 void Mailbox::deliver(GpuId source, const ccl::Envelope& envelope, std::span<const std::byte> payload) {
   if (failure_.failed()) return;
+  try {
+    receive(source, envelope, payload);
+  } catch (const std::bad_alloc&) {  // a frame is lost, of this communicator, whichever call has received it
+    fail({CNUASCCL_NO_MEMORY, {}});
+  }
+}
+
+void Mailbox::receive(GpuId source, const ccl::Envelope& envelope, std::span<const std::byte> payload) {
   ++counters_.frames_received;
   counters_.bytes_received += payload.size();
   Frame frame;
@@ -104,12 +113,17 @@ Failure Mailbox::control(const Frame& frame) {
   const ccl::Envelope& envelope = frame.envelope;
   const bool credit = envelope.kind == static_cast<std::uint16_t>(ccl::EnvelopeKind::credit);
   const std::size_t record = credit ? 0 : kAbortRecordBytes;
+  const auto wrong = [&](cnuasccl_status_t status, const char* what) {
+    return collectives::failure(status, "a frame from " + membership_.describe(frame.source) +
+                                            " says it is a " + (credit ? "credit" : "abort") + " and " +
+                                            what);
+  };
   // A data frame whose kind was changed looks like this.
-  if (envelope.chunk_count != 1 || envelope.chunk_index != 0 ||
-      envelope.total_bytes != envelope.chunk_bytes || frame.rest.size() != record)
-    return collectives::failure(CNUASCCL_WRONG_KIND, "a frame from " + membership_.describe(frame.source) +
-                                                         " says it is a " + (credit ? "credit" : "abort") +
-                                                         " and does not look like one");
+  if (frame.rest.size() != record) return wrong(CNUASCCL_WRONG_KIND, "does not look like one");
+  if (envelope.chunk_index != 0) return wrong(CNUASCCL_WRONG_CHUNK, "is not the first chunk");
+  if (envelope.chunk_count != 1) return wrong(CNUASCCL_WRONG_CHUNK_COUNT, "has not one chunk");
+  if (envelope.total_bytes != envelope.chunk_bytes)
+    return wrong(CNUASCCL_WRONG_TOTAL, "total_bytes are not chunk_bytes");
   if (credit) return acknowledge(frame.source, frame.header.channel, frame.header.consumed);
   const auto status = static_cast<int>(wire::load<std::uint32_t>(frame.rest.data()));
   const auto culprit = wire::load<std::uint32_t>(frame.rest.data() + 4);
@@ -138,11 +152,15 @@ Failure Mailbox::gap(const Frame& frame, std::uint32_t expected) const {
                                                               " came again");
   std::string text = "frame " + std::to_string(expected) + " from " + membership_.describe(frame.source) +
                      " is missing: frame " + std::to_string(frame.header.number) + " came instead";
-  if (link_ != nullptr) {
-    Failure suspect = link_->suspicion(membership_.gpu_of(frame.source));
-    if (suspect.failed()) return collectives::failure(suspect.status, text + "; " + suspect.text);
-  }
+  const Failure suspect = suspicion(frame.source, frame.header.channel);
+  if (suspect.failed()) return collectives::failure(suspect.status, text + "; " + suspect.text);
   return collectives::failure(CNUASCCL_LOST_FRAME, std::move(text));
+}
+
+Failure Mailbox::suspicion(Rank peer, std::uint8_t number) const {
+  if (link_ == nullptr || peer >= membership_.size()) return {};
+  const Channel* here = existing(peer, number);
+  return link_->suspicion(membership_.gpu_of(peer), here == nullptr ? 0 : here->lost_before);
 }
 
 // Whether a frame is the next one of its channel, and one that may come now.
@@ -150,14 +168,10 @@ Failure Mailbox::admit_data(const Frame& frame) {
   Channel& here = channel(frame.source, frame.header.channel);
   if (frame.header.number != here.next_in) return gap(frame, here.next_in);
   ++here.next_in;
+  if (link_ != nullptr) here.lost_before = link_->suspicious_frames();
   if (Failure wrong = acknowledge(frame.source, frame.header.channel, frame.header.consumed); wrong.failed())
     return wrong;
-  if (before(frame.envelope.sequence, sequence_))
-    return collectives::failure(CNUASCCL_WRONG_SEQUENCE,
-                                "a frame from " + membership_.describe(frame.source) + " is of sequence " +
-                                    std::to_string(frame.envelope.sequence) +
-                                    ", which has ended here without it; now it is " +
-                                    std::to_string(sequence_));
+  if (before(frame.envelope.sequence, sequence_)) return stale(frame);
   if (here.held.size() >= window_)
     return collectives::failure(CNUASCCL_FLOODED, membership_.describe(frame.source) +
                                                       " has sent more than " + std::to_string(window_) +
@@ -207,8 +221,7 @@ void Mailbox::use(const Frame& frame) {
     count_consumed(frame.source, frame.header.channel);
   } else if (!wrong.failed()) {
     // It is not due, but tells already whether its sender makes the same call.
-    if (consumer_ != nullptr && frame.envelope.sequence == consumer_->sequence())
-      wrong = consumer_->check_call(frame);
+    if (consumer_ != nullptr && frame.envelope.sequence == sequence_) wrong = check_call(frame);
     hold(frame);
   }
   if (wrong.failed()) fail(std::move(wrong), frame.source);
@@ -239,6 +252,7 @@ bool Mailbox::offer_held(Rank source, std::uint8_t number) {
 }
 
 void Mailbox::set_consumer(Consumer* consumer, std::uint32_t next) {
+  if (consumer_ != nullptr) ended_ = consumer_->identity();
   consumer_ = consumer;
   sequence_ = next;
   if (consumer == nullptr || counters_.frames_held == 0) return;
@@ -248,17 +262,30 @@ void Mailbox::set_consumer(Consumer* consumer, std::uint32_t next) {
       if (each.held.empty()) continue;
       const Held& held = each.held.front();
       const Frame frame{peer, held.envelope, held.header, held.rest};
-      if (before(held.envelope.sequence, next))
-        fail(collectives::failure(CNUASCCL_WRONG_SEQUENCE,
-                                  "a frame from " + membership_.describe(peer) + " is of sequence " +
-                                      std::to_string(held.envelope.sequence) + " (" +
-                                      std::string(name(static_cast<ccl::EnvelopeKind>(held.envelope.kind))) +
-                                      "), which has ended here without it"),
-             peer);
-      if (held.envelope.sequence != next) continue;
-      if (Failure wrong = consumer->check_call(frame); wrong.failed()) fail(std::move(wrong), peer);
+      Failure wrong;
+      if (before(held.envelope.sequence, next)) wrong = stale(frame);
+      if (held.envelope.sequence == next) wrong = check_call(frame);
+      if (wrong.failed()) fail(std::move(wrong), peer);
     }
   }
+}
+
+Failure Mailbox::check_call(const Frame& frame) const {
+  return consumer_->identity().check(frame.envelope, frame.rest, frame.source, membership_);
+}
+
+// Of a frame for a call that has ended here without it, it may be known why: its sender made another one.
+Failure Mailbox::stale(const Frame& frame) const {
+  if (ended_ && ended_->sequence == frame.envelope.sequence) {
+    Failure wrong = ended_->check(frame.envelope, frame.rest, frame.source, membership_);
+    if (wrong.failed()) return wrong;
+  }
+  return collectives::failure(CNUASCCL_WRONG_SEQUENCE,
+                              "a frame from " + membership_.describe(frame.source) + " is of sequence " +
+                                  std::to_string(frame.envelope.sequence) + " (" +
+                                  std::string(name(static_cast<ccl::EnvelopeKind>(frame.envelope.kind))) +
+                                  "), which has ended here without it; now it is " +
+                                  std::to_string(sequence_));
 }
 
 bool Mailbox::may_send(Rank peer, std::uint8_t number, std::uint32_t ahead) const {

@@ -4,6 +4,7 @@
 
 #include "core/ccl/chunk.h"
 #include "core/ccl/envelope.h"
+#include "live/ccl/call_identity.h"
 #include "live/ccl/failure.h"
 #include "live/ccl/link.h"
 #include "live/ccl/membership.h"
@@ -46,9 +47,7 @@ class Mailbox final : public Recipient {
   class Consumer {
    public:
     virtual ~Consumer() = default;
-    virtual std::uint32_t sequence() const = 0;
-    // Of a frame with this sequence number: whether it belongs to the same call.
-    virtual Failure check_call(const Frame& frame) const = 0;
+    virtual const CallIdentity& identity() const = 0;
     // Uses a frame if it is what is waited for. False: keep it.
     virtual bool take(const Frame& frame, Failure& why) = 0;
   };
@@ -71,6 +70,10 @@ class Mailbox final : public Recipient {
   void set_consumer(Consumer* consumer, std::uint32_t next);
   // Offers what is held to the consumer: whether it has used any.
   bool offer_held(Rank source, std::uint8_t channel);
+
+  // What may have become of the next frame of a channel, if it does not come: why one from that peer's GPU,
+  // since the last one here, reached nobody. OK: there was none.
+  Failure suspicion(Rank peer, std::uint8_t channel) const;
 
   // The first thing that went wrong; frames that come afterwards are dropped.
   const Failure& failure() const { return failure_; }
@@ -112,9 +115,10 @@ class Mailbox final : public Recipient {
     std::uint32_t acknowledged = 0;  // frames that the peer has consumed
     std::uint32_t next_in = 0;       // number of the next frame from the peer
     std::uint32_t consumed = 0;
-    std::uint32_t reported = 0;  // of these, what the peer knows
-    bool owed = false;           // it is time to tell
-    std::vector<Held> held;      // at most window_, in order
+    std::uint32_t reported = 0;     // of these, what the peer knows
+    bool owed = false;              // it is time to tell
+    std::uint64_t lost_before = 0;  // frames of the link that reached nobody when the last one came in
+    std::vector<Held> held;         // at most window_, in order
   };
   struct Owed {
     Rank peer;
@@ -124,6 +128,9 @@ class Mailbox final : public Recipient {
 
   Channel& channel(Rank peer, std::uint8_t number);
   const Channel* existing(Rank peer, std::uint8_t number) const;
+  Failure check_call(const Frame& frame) const;
+  Failure stale(const Frame& frame) const;
+  void receive(GpuId source, const ccl::Envelope& envelope, std::span<const std::byte> payload);
   Failure admit(GpuId source, Frame& frame, std::span<const std::byte> payload);
   Failure admit_data(const Frame& frame);
   Failure control(const Frame& frame);
@@ -140,7 +147,8 @@ class Mailbox final : public Recipient {
   std::uint32_t window_;
   Link* link_ = nullptr;
   Consumer* consumer_ = nullptr;
-  std::uint32_t sequence_ = 0;  // of what runs, or will next
+  std::uint32_t sequence_ = 0;         // of what runs, or will next
+  std::optional<CallIdentity> ended_;  // what ran last
   Failure failure_;
   Rank culprit_ = kNoRank;
   std::vector<std::unique_ptr<Channels>> peers_;

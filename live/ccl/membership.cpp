@@ -63,14 +63,20 @@ Failure check_ranks(const std::vector<Record>& records) {
   return {};
 }
 
+// What a bootstrap may have found out by itself, and says in the library's own words.
+bool tells(int status) {
+  return status == CNUASCCL_TIMEOUT || (status >= CNUASCCL_BOOTSTRAP_FAILED && status <= CNUASCCL_WRONG_GPU);
+}
+
 // A callback of the caller's: it may return anything.
 Failure gather(const cnuasccl_bootstrap& boot, std::span<const std::byte> own, std::span<std::byte> all,
                const char* what) {
-  const cnuasccl_status_t status = boot.allgather(own.data(), all.data(), own.size(), boot.context);
-  if (number_of(status) == CNUASCCL_OK) return {};
-  return failure(CNUASCCL_BOOTSTRAP_FAILED, std::string("the allgather of the ") + what + " returned " +
-                                                status_name(number_of(status)) + " (" +
-                                                std::to_string(number_of(status)) + ")");
+  const cnuasccl_status_t returned = boot.allgather(own.data(), all.data(), own.size(), boot.context);
+  const int status = number_of(returned);
+  if (status == CNUASCCL_OK) return {};
+  return failure(tells(status) ? returned : CNUASCCL_BOOTSTRAP_FAILED,
+                 std::string("the allgather of the ") + what + " returned " + status_name(status) + " (" +
+                     std::to_string(status) + ")");
 }
 
 }  // namespace

@@ -16,20 +16,6 @@ bool has_root(const ccl::Problem& problem) {
   return problem.collective == ccl::Collective::broadcast;
 }
 
-std::string both(const std::string& theirs, const std::string& ours) {
-  return " has " + theirs + ", this rank has " + ours;
-}
-
-std::string type_name(std::uint8_t type) {
-  return std::string(name(static_cast<ccl::DataType>(type)));
-}
-std::string operator_name(std::uint8_t op) {
-  return op == ccl::kNoOperator ? "none" : std::string(name(static_cast<ccl::Operator>(op)));
-}
-std::string kind_name(std::uint16_t kind) {
-  return std::string(name(static_cast<ccl::EnvelopeKind>(kind)));
-}
-
 }  // namespace
 
 ccl::Signature signature_of(const ccl::Problem& problem, const Call& call) {
@@ -64,7 +50,7 @@ Operation::Operation(const ccl::Schedule& schedule, const Membership& membership
       membership_(membership),
       call_(call),
       memory_(memory),
-      signature_(signature_of(schedule.problem(), call)),
+      identity_{call.kind, call.sequence, signature_of(schedule.problem(), call)},
       element_(size_of(call.type)),
       mailbox_(mailbox),
       link_(link),
@@ -189,7 +175,7 @@ void Operation::prepare(const Outgoing& out, std::uint64_t index, std::uint32_t 
   if (data > 0) chunk.body = {readable(out.step.src) + out.plan.offset(index), data};
   encode(envelope, head.first<ccl::kEnvelopeBytes>());
   const auto signature = head.last<ccl::kSignatureBytes>();
-  if (first) encode(signature_, signature);
+  if (first) encode(identity_.signature, signature);
   chunk.header = mailbox_->next_header(peer, out.step.channel, call_.checksum, ahead);
   encode(chunk.header, first ? std::span<const std::byte>(signature) : std::span<const std::byte>(),
          chunk.body, head.subspan<ccl::kEnvelopeBytes, ccl::kChunkHeaderBytes>());
@@ -275,40 +261,6 @@ void Operation::use_data(const ccl::Step& step, std::uint64_t offset_bytes, std:
   }
 }
 
-Failure Operation::check_call(const Frame& frame) const {
-  const std::string who = membership_.describe(frame.source);
-  if (frame.envelope.kind != static_cast<std::uint16_t>(call_.kind))
-    return failure(CNUASCCL_WRONG_KIND, "in sequence " + std::to_string(call_.sequence) + " " + who +
-                                            " calls " + kind_name(frame.envelope.kind) +
-                                            ", this rank calls " + std::string(name(call_.kind)));
-  if (frame.envelope.chunk_index != 0) return {};
-  const auto theirs = ccl::decode_signature(frame.rest);
-  if (!theirs)
-    return failure(
-        theirs.error() == ccl::ChunkError::too_short ? CNUASCCL_WRONG_CHUNK_BYTES : CNUASCCL_BAD_CHUNK,
-        "the first chunk of a message from " + who + " has no signature");
-  const std::string in =
-      std::string(name(call_.kind)) + ", sequence " + std::to_string(call_.sequence) + ": " + who;
-  if (theirs->type != signature_.type)
-    return failure(CNUASCCL_TYPE_MISMATCH, in + both(type_name(theirs->type), type_name(signature_.type)));
-  if (theirs->op != signature_.op)
-    return failure(CNUASCCL_OPERATOR_MISMATCH,
-                   in + both("operator " + operator_name(theirs->op), operator_name(signature_.op)));
-  if (theirs->root != signature_.root)
-    return failure(CNUASCCL_ROOT_MISMATCH, in + both("root " + std::to_string(theirs->root),
-                                                     "root " + std::to_string(signature_.root)));
-  if (theirs->count != signature_.count)
-    return failure(CNUASCCL_COUNT_MISMATCH,
-                   in + both(std::to_string(theirs->count) + " elements", std::to_string(signature_.count)));
-  const auto algorithm = [](const ccl::Signature& each) {
-    return std::string(name(static_cast<ccl::Algorithm>(each.algorithm))) + " in " +
-           std::to_string(each.chunks) + " pieces";
-  };
-  if (theirs->algorithm != signature_.algorithm || theirs->chunks != signature_.chunks)
-    return failure(CNUASCCL_ALGORITHM_MISMATCH, in + both(algorithm(*theirs), algorithm(signature_)));
-  return {};
-}
-
 Failure Operation::check_chunk(const Frame& frame, const ccl::ChunkPlan& plan, std::uint64_t index) const {
   const ccl::Envelope& envelope = frame.envelope;
   const std::string who = "a frame from " + membership_.describe(frame.source);
@@ -319,10 +271,12 @@ Failure Operation::check_chunk(const Frame& frame, const ccl::ChunkPlan& plan, s
   };
   if (envelope.sequence != call_.sequence)
     return failure(CNUASCCL_WRONG_SEQUENCE, differs("sequence", envelope.sequence, call_.sequence));
-  if (envelope.kind != static_cast<std::uint16_t>(call_.kind)) return check_call(frame);
+  if (envelope.kind != static_cast<std::uint16_t>(call_.kind))
+    return identity_.check(envelope, frame.rest, frame.source, membership_);
   if (envelope.chunk_index != index)
     return failure(CNUASCCL_WRONG_CHUNK, differs("chunk index", envelope.chunk_index, index));
-  if (Failure wrong = check_call(frame); wrong.failed()) return wrong;
+  if (Failure wrong = identity_.check(envelope, frame.rest, frame.source, membership_); wrong.failed())
+    return wrong;
   if (envelope.chunk_count != plan.count())
     return failure(CNUASCCL_WRONG_CHUNK_COUNT, differs("chunk count", envelope.chunk_count, plan.count()));
   if (envelope.chunk_bytes != plan.chunk_bytes(index))
@@ -347,8 +301,9 @@ std::string Operation::describe_lane(ccl::Lane lane) const {
   const bool window = !mailbox_->may_send(out.step.peer, out.step.channel);
   return "sending: chunk " + std::to_string(out.index) + " of " + std::to_string(out.plan.count()) + " to " +
          membership_.describe(out.step.peer) +
-         (window ? ", which has not used the " + std::to_string(mailbox_->window()) + " before it"
-                 : std::string(", for which the link takes no more")) +
+         (window          ? ", which has not used the " + std::to_string(mailbox_->window()) + " before it"
+          : link_is_full_ ? std::string(", for which the link takes no more")
+                          : std::string()) +
          place;
 }
 
@@ -366,13 +321,13 @@ std::string Operation::describe_wait() const {
   return text;
 }
 
-Rank Operation::awaited() const {
+Operation::Awaited Operation::awaited() const {
   ccl::Step step;
   for (ccl::Lane lane = 0; lane < lanes_; ++lane)
-    if (executor_.waits_for_message(lane, step)) return step.peer;
+    if (executor_.waits_for_message(lane, step)) return {step.peer, step.channel};
   for (ccl::Lane lane = 0; lane < lanes_; ++lane)
-    if (out_[lane].active) return out_[lane].step.peer;
-  return kNoRank;
+    if (out_[lane].active) return {out_[lane].step.peer, out_[lane].step.channel};
+  return {};
 }
 
 }  // namespace cnuas::live::collectives

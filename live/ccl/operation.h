@@ -5,6 +5,7 @@
 #include "core/ccl/envelope.h"
 #include "core/ccl/executor.h"
 #include "core/ccl/schedule.h"
+#include "live/ccl/call_identity.h"
 #include "live/ccl/failure.h"
 #include "live/ccl/link.h"
 #include "live/ccl/mailbox.h"
@@ -58,12 +59,15 @@ class Operation final : public Mailbox::Consumer {
   // does.
   bool link_is_full() const { return link_is_full_; }
 
-  // What it waits for, one sentence, and whom for (kNoRank: nobody).
+  // What it waits for, one sentence, and whose frames on which channel (kNoRank: nobody's).
   std::string describe_wait() const;
-  Rank awaited() const;
+  struct Awaited {
+    Rank peer = kNoRank;
+    std::uint8_t channel = 0;
+  };
+  Awaited awaited() const;
 
-  std::uint32_t sequence() const override { return call_.sequence; }
-  Failure check_call(const Frame& frame) const override;
+  const CallIdentity& identity() const override { return identity_; }
   bool take(const Frame& frame, Failure& why) override;
 
  private:
@@ -112,7 +116,7 @@ class Operation final : public Mailbox::Consumer {
   const Membership& membership_;
   const Call call_;
   const Memory memory_;
-  const ccl::Signature signature_;
+  const CallIdentity identity_;
   const std::uint32_t element_;
   Mailbox* mailbox_;
   Link* link_;

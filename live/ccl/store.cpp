@@ -42,10 +42,6 @@ constexpr std::uint32_t kMostContribution = 4096;
 constexpr auto kRetry = std::chrono::milliseconds(5);
 constexpr Picoseconds kPerNanosecond = 1'000;
 
-std::span<std::byte> bytes_of(std::vector<std::byte>& bytes) {
-  return bytes;
-}
-
 // A connection, and until when it may be waited for.
 class Stream {
  public:
@@ -118,6 +114,7 @@ struct cnuasccl_store {
   Failure serve();
   Failure come();
   Failure meet(Picoseconds until);
+  void stop_listening();
   Failure gather(std::span<const std::byte> own, std::span<std::byte> all, Picoseconds until);
   Failure ask(std::span<const std::byte> own, std::span<std::byte> all, Picoseconds until) const;
   Failure allgather(std::span<const std::byte> own, std::span<std::byte> all);
@@ -191,7 +188,15 @@ Failure cnuasccl_store::meet(Picoseconds until) {
     --missing;
   }
   met = true;
+  stop_listening();
   return {};
+}
+
+// The path is free again before anyone has an answer: who opens the next store there never meets this one.
+void cnuasccl_store::stop_listening() {
+  if (!listener) return;
+  ::unlink(path.c_str());
+  listener.reset();
 }
 
 void cnuasccl_store::refuse(const Failure& why, Picoseconds until) const {
@@ -236,7 +241,7 @@ Failure cnuasccl_store::ask(std::span<const std::byte> own, std::span<std::byte>
   request.insert(request.end(), own.begin(), own.end());
   if (Failure failed = stream.write(request); failed.failed()) return failed;
   std::vector<std::byte> head(8);
-  if (Failure failed = stream.read(bytes_of(head)); failed.failed()) return failed;
+  if (Failure failed = stream.read(head); failed.failed()) return failed;
   const auto status = static_cast<int>(wire::load<std::uint32_t>(head.data()));
   if (status != CNUASCCL_OK)
     return failure(
@@ -293,7 +298,7 @@ cnuasccl_status_t cnuasccl_store_open(const char* path, int n_ranks, int rank, i
 
 void cnuasccl_store_close(struct cnuasccl_store* store) {
   if (store == nullptr) return;
-  if (store->listener) ::unlink(store->path.c_str());
+  store->stop_listening();
   delete store;
 }
 

@@ -1,4 +1,5 @@
 // The functions of cnuaslink.h: arguments are checked here, and no exception goes beyond.
+#include "live/abi/growing_struct.h"
 #include "live/endpoint/cnuaslink.h"
 #include "live/endpoint/link.h"
 #include "live/endpoint/link_options.h"
@@ -185,21 +186,20 @@ const char* cnuaslink_version(void) {
   return CNUASLINK_VERSION_TEXT;
 }
 
-void cnuaslink_options_init(cnuaslink_options* options) {
-  if (options == nullptr) return;
-  *options = cnuaslink_options{};
-  options->struct_bytes = sizeof(*options);
-  options->run_dir = "/var/run/cnuaslink";
-  options->send_buffer_bytes = 1 << 20;
-  options->frame_bytes = wire::kMaxFrameBytes;
-  options->combine_bytes = 4096;
-  options->receive_bytes = std::size_t{16} << 20;
-  options->receive_bytes_per_source = std::size_t{8} << 20;
-  options->receive_batch = ReceiveBatch::kSlots;
-  options->max_doorbells = 1024;
-  options->keepalive_ns = 1'000'000'000;
-  options->connect_timeout_ns = 2'000'000'000;
-  options->management_timeout_ns = 1'000'000'000;
+void cnuaslink_options_init(cnuaslink_options* options, size_t bytes) {
+  cnuaslink_options own{};
+  own.run_dir = "/var/run/cnuaslink";
+  own.send_buffer_bytes = 1 << 20;
+  own.frame_bytes = wire::kMaxFrameBytes;
+  own.combine_bytes = 4096;
+  own.receive_bytes = std::size_t{16} << 20;
+  own.receive_bytes_per_source = std::size_t{8} << 20;
+  own.receive_batch = ReceiveBatch::kSlots;
+  own.max_doorbells = 1024;
+  own.keepalive_ns = 1'000'000'000;
+  own.connect_timeout_ns = 2'000'000'000;
+  own.management_timeout_ns = 1'000'000'000;
+  growing::make(own, options, bytes);
 }
 
 cnuaslink_result cnuaslink_open(const cnuaslink_options* options, cnuaslink** link, cnuaslink_error* error) {

@@ -92,7 +92,7 @@ enum cnuaslink_flags {
 };
 
 struct cnuaslink_options {
-  size_t struct_bytes; /* sizeof(struct cnuaslink_options), which cnuaslink_options_init() sets */
+  size_t struct_bytes; /* as the caller was compiled; cnuaslink_options_init() sets it */
 
   const char* run_dir;     /* of the switch; "/var/run/cnuaslink" */
   unsigned port;           /* connects to RUN_DIR/port_PORT.sock; 0 */
@@ -120,8 +120,8 @@ struct cnuaslink_options {
   int64_t management_timeout_ns; /* for an answer of the switch's management socket: 1 s */
 };
 
-/* Fills in the values named above. */
-CNUASLINK_API void cnuaslink_options_init(struct cnuaslink_options* options);
+/* Fills in the values named above. `bytes` is sizeof(struct cnuaslink_options). */
+CNUASLINK_API void cnuaslink_options_init(struct cnuaslink_options* options, size_t bytes);
 
 /* Connects to a port of a switch and announces the GPU there. `error` may be NULL.
  * INVALID_ARGUMENT, NO_MEMORY, SYSTEM, NO_SWITCH, DENIED, BUSY, REFUSED; TIMEOUT: the switch did not take
@@ -190,7 +190,10 @@ struct cnuaslink_state {
   uint64_t held_messages; /* received and not taken */
   uint64_t held_bytes;    /* as the limits count them */
   uint64_t held_doorbells;
-  int send_buffer_bytes;        /* as granted: the kernel's own, doubled figure */
+  int send_buffer_bytes;   /* as granted: the kernel's own, doubled figure */
+  unsigned receive_policy; /* these three as the link was opened */
+  uint64_t receive_bytes;
+  uint64_t receive_bytes_per_source;
   struct cnuaslink_error error; /* why the link went down last; OK: it has not */
   struct cnuaslink_counters counters;
 };

@@ -1,5 +1,7 @@
 #include "live/endpoint/link.h"
 
+#include "live/abi/growing_struct.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -85,16 +87,18 @@ int Link::pollable() {
 void Link::status(cnuaslink_state& out) {
   const Lock lock(mutex_);
   cnuaslink_state state{};
-  state.struct_bytes = out.struct_bytes;
   state.link = state_;
   state.receive_stopped = receive_stopped_ ? 1 : 0;
   state.held_messages = inbox_.messages();
   state.held_bytes = inbox_.bytes();
   state.held_doorbells = inbox_.doorbells();
   state.send_buffer_bytes = connection_.send_buffer_bytes();
+  state.receive_policy = options_.inbox.drops ? CNUASLINK_RECEIVE_DROPS : CNUASLINK_RECEIVE_STOPS;
+  state.receive_bytes = options_.inbox.bytes;
+  state.receive_bytes_per_source = options_.inbox.bytes_per_source;
   write(failure_, state.error);
   state.counters = counters_;
-  std::memcpy(&out, &state, std::min(out.struct_bytes, sizeof(state)));
+  growing::fill_in(state, out);
 }
 
 cnuaslink_result Link::later() const {

@@ -1,4 +1,5 @@
 #include "live/endpoint/link.h"
+#include "live/posix/all_signals_blocked.h"
 #include "live/posix/os_error.h"
 
 #include <algorithm>
@@ -16,22 +17,6 @@ constexpr Picoseconds kLongestLook = 2 * kMillisecond;
 constexpr Picoseconds kBetweenAttempts = 5 * kMillisecond;
 constexpr Picoseconds kFirstRedial = 10 * kMillisecond;
 constexpr Picoseconds kLongestRedial = kSecond;
-
-// Signals are the program's own business: none is handled on a thread that it did not start.
-class AllSignalsBlocked {
- public:
-  AllSignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~AllSignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 bool may_pass(cnuaslink_result result) {
   return result == CNUASLINK_NO_SWITCH || result == CNUASLINK_BUSY || result == CNUASLINK_NOT_CONNECTED;

@@ -1,5 +1,6 @@
 #include "live/endpoint/link_options.h"
 
+#include "live/abi/growing_struct.h"
 #include "live/endpoint/receive_batch.h"
 
 #include <algorithm>
@@ -22,11 +23,11 @@ Failure invalid(const std::string& text) {
 
 // Options of a program that was built against an earlier header are shorter; the rest keeps its defaults.
 Failure complete(const cnuaslink_options& given, cnuaslink_options& out) {
-  cnuaslink_options_init(&out);
+  cnuaslink_options_init(&out, sizeof out);
   // Everything up to management_timeout_ns has been there from the first version on.
   if (given.struct_bytes < offsetof(cnuaslink_options, management_timeout_ns) + sizeof(std::int64_t))
     return invalid("struct_bytes is too small: call cnuaslink_options_init() first");
-  std::memcpy(&out, &given, std::min(given.struct_bytes, sizeof(out)));
+  growing::read_over(out, given);
   return {};
 }
 

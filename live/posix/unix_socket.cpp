@@ -38,14 +38,11 @@ Result<UniqueFd> make_socket(SocketKind kind, const std::string& path) {
   return fd;
 }
 
-// The file's mode comes from the umask alone, so nobody can connect before it is set.
+// The file gets the mode that the socket has, less the umask, so nobody can connect who may not; then what
+// the umask has taken is added. The umask is the whole process's and stays as it is.
 int bind_with_mode(int fd, const sockaddr_un& address, mode_t mode) {
-  const mode_t before = ::umask(~mode & 0777);
-  const int status = ::bind(fd, generic(address), sizeof(address));
-  const int error = errno;
-  ::umask(before);
-  errno = error;
-  return status;
+  if (::fchmod(fd, mode) != 0 || ::bind(fd, generic(address), sizeof(address)) != 0) return -1;
+  return ::chmod(address.sun_path, mode);
 }
 
 }  // namespace

@@ -169,8 +169,6 @@ TEST(BootstrapTest, ArgumentsAreChecked) {
   cnuasccl_bootstrap boot{Table::allgather, &table, 1, 0};
   EXPECT_EQ(cnuasccl_comm_init_rank(nullptr, &boot, 1), CNUASCCL_INVALID_ARGUMENT);
   EXPECT_EQ(cnuasccl_comm_init_rank(&comm, nullptr, 1), CNUASCCL_INVALID_ARGUMENT);
-  EXPECT_EQ(cnuasccl_comm_init_rank(&comm, &boot, 0), CNUASCCL_BAD_GPU);
-  EXPECT_EQ(cnuasccl_comm_init_rank(&comm, &boot, 0xFFFF), CNUASCCL_BAD_GPU);
   for (const auto& [ranks, rank] :
        std::vector<std::pair<int, int>>{{0, 0}, {-1, 0}, {1, 1}, {1, -1}, {65'535, 0}}) {
     boot.n_ranks = ranks;
@@ -183,21 +181,43 @@ TEST(BootstrapTest, ArgumentsAreChecked) {
   EXPECT_EQ(comm, nullptr);
 }
 
+TEST(BootstrapTest, AGpuThatIsNoneIsToldToAllRanks) {
+  for (const std::uint16_t gpu : {0x0000, 0xFFFF}) {
+    World world(2);
+    world.run([&](int rank) {
+      const cnuasccl_bootstrap boot = world.bootstrap(rank);
+      cnuasccl_comm_t comm = nullptr;
+      EXPECT_EQ(cnuasccl_comm_init_rank(&comm, &boot, rank == 0 ? 0x0102 : gpu), CNUASCCL_BAD_GPU);
+      EXPECT_EQ(comm, nullptr);
+      EXPECT_THAT(last_error(nullptr), HasSubstr("rank 1"));
+    });
+  }
+}
+
 TEST(BootstrapTest, AnAllgatherThatFailsSaysHow) {
-  for (const int failing : {0, 1}) {
-    struct Failing {
-      int left;
-      static cnuasccl_status_t allgather(const void* send, void* recv, std::size_t bytes, void* context) {
-        if (static_cast<Failing*>(context)->left-- == 0) return CNUASCCL_TIMEOUT;
-        std::memcpy(recv, send, bytes);
-        return CNUASCCL_OK;
-      }
-    } context{failing};
-    const cnuasccl_bootstrap boot{Failing::allgather, &context, 1, 0};
-    cnuasccl_comm_t comm = nullptr;
-    EXPECT_EQ(cnuasccl_comm_init_rank(&comm, &boot, 1), CNUASCCL_BOOTSTRAP_FAILED);
-    EXPECT_EQ(comm, nullptr);
-    EXPECT_THAT(last_error(nullptr), HasSubstr("CNUASCCL_TIMEOUT"));
+  for (const auto& [returned, expected] :
+       std::vector<std::pair<int, int>>{{CNUASCCL_TIMEOUT, CNUASCCL_TIMEOUT},
+                                        {CNUASCCL_SIZE_MISMATCH, CNUASCCL_SIZE_MISMATCH},
+                                        {CNUASCCL_BOOTSTRAP_FAILED, CNUASCCL_BOOTSTRAP_FAILED},
+                                        {CNUASCCL_BUSY, CNUASCCL_BOOTSTRAP_FAILED},
+                                        {-7, CNUASCCL_BOOTSTRAP_FAILED}}) {
+    for (const int failing : {0, 1}) {
+      struct Failing {
+        int left;
+        int status;
+        static cnuasccl_status_t allgather(const void* send, void* recv, std::size_t bytes, void* context) {
+          auto& self = *static_cast<Failing*>(context);
+          if (self.left-- == 0) return static_cast<cnuasccl_status_t>(self.status);
+          std::memcpy(recv, send, bytes);
+          return CNUASCCL_OK;
+        }
+      } context{failing, returned};
+      const cnuasccl_bootstrap boot{Failing::allgather, &context, 1, 0};
+      cnuasccl_comm_t comm = nullptr;
+      EXPECT_EQ(cnuasccl_comm_init_rank(&comm, &boot, 1), expected) << returned;
+      EXPECT_EQ(comm, nullptr);
+      EXPECT_THAT(last_error(nullptr), HasSubstr("(" + std::to_string(returned) + ")"));
+    }
   }
 }
 
@@ -327,6 +347,41 @@ TEST(FallbackTest, AllRanksTakeTheSameLink) {
       EXPECT_OK(cnuasccl_comm_status(comm, &state));
       EXPECT_EQ(state.carrier, lacking < 0 ? CNUASCCL_CARRIER_LINK : CNUASCCL_CARRIER_FALLBACK);
       EXPECT_STREQ(state.carrier_name, lacking < 0 ? "fake" : "rdma");
+    });
+    for (cnuasccl_comm_t comm : comms)
+      cnuasccl_comm_destroy(comm);
+  }
+}
+
+// One that cannot even say whose it is, is one that is not available; and the choice stays as it was made.
+TEST(FallbackTest, AFirstLinkThatFailsAtOnceOrLater) {
+  for (const bool at_once : {true, false}) {
+    World first(2);
+    World second(2);
+    std::vector<cnuasccl_comm_t> comms(2);
+    std::vector<std::unique_ptr<FakeLink>> links(4);
+    first.run([&](int rank) {
+      const auto own = static_cast<std::size_t>(rank);
+      cnuasccl_comm_t comm = comms[own] = first.bare(rank);
+      FakeLink& primary = *(links[own] = std::make_unique<FakeLink>(first, rank));
+      FakeLink& fallback = *(links[own + 2] = std::make_unique<FakeLink>(second, rank));
+      cnuasccl_link_transport one = primary.transport();
+      if (at_once && rank == 0) one.local_gpu = [](std::uint16_t*, void*) { return CNUASCCL_SYSTEM; };
+      const cnuasccl_link_extension one_more = primary.extension();
+      const cnuasccl_link_transport two = fallback.transport();
+      const cnuasccl_link_extension two_more = fallback.extension();
+      EXPECT_OK(cnuasccl_comm_set_link(comm, &one, &one_more, &two, &two_more));
+      EXPECT_OK(cnuasccl_barrier(comm));
+      cnuasccl_comm_state state{};
+      state.struct_bytes = sizeof state;
+      EXPECT_OK(cnuasccl_comm_status(comm, &state));
+      EXPECT_EQ(state.carrier, at_once ? CNUASCCL_CARRIER_FALLBACK : CNUASCCL_CARRIER_LINK);
+      if (at_once) return;
+      configure(comm, [](cnuasccl_config& config) { config.timeout_ns = 200'000'000; });
+      const std::uint64_t before = fallback.bytes;
+      if (rank == 0) primary.fails_with = CNUASCCL_SYSTEM;
+      EXPECT_THAT(cnuasccl_barrier(comm), testing::AnyOf(CNUASCCL_LINK_FAILED, CNUASCCL_TIMEOUT));
+      EXPECT_EQ(fallback.bytes, before);
     });
     for (cnuasccl_comm_t comm : comms)
       cnuasccl_comm_destroy(comm);

@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -88,6 +89,8 @@ Outcome with_fault(const FakeLink::OnSend& on_send, std::int64_t timeout_ns = kH
 void expect_found(const Outcome& outcome, cnuasccl_status_t status, const std::string& what) {
   EXPECT_EQ(outcome.first[1], status)
       << what << ": " << cnuasccl_status_name(outcome.first[1]) << ", " << outcome.text[1];
+  for (const char* part : {"rank 1 (GPU 1/3)", "(GPU 1/6)", "sequence 0", "chunk", "all_reduce chain"})
+    EXPECT_THAT(outcome.text[1], testing::HasSubstr(part)) << what;
   EXPECT_EQ(outcome.first[0], CNUASCCL_PEER_ABORTED) << what << ": " << outcome.text[0];
   EXPECT_EQ(outcome.second[0], CNUASCCL_POISONED) << what;
   EXPECT_EQ(outcome.second[1], CNUASCCL_POISONED) << what;
@@ -284,6 +287,77 @@ TEST(FaultTest, ATimeoutNamesRankPeerGpuSequenceChunkAndPhase) {
   for (const char* part : {"rank 1 (GPU 1/3)", "receiving", "chunk 2 of 3 from rank 0 (GPU 1/6)",
                            "sequence 0", "all_reduce chain", "nothing for 5"})
     EXPECT_THAT(outcome.text[1], testing::HasSubstr(part));
+}
+
+// A frame that nobody understands says nothing of what comes, or does not, long after it.
+TEST(FaultTest, AStrayFrameOfLongAgoIsNotBlamed) {
+  World world(2);
+  World other(2);
+  world.run([&](int rank) {
+    cnuasccl_link_transport transport{};
+    cnuasccl_link_extension extension{};
+    world.link(rank, transport, extension);
+    cnuasccl_comm_t comm = world.bare(rank);
+    EXPECT_OK(cnuasccl_comm_set_link(comm, &transport, &extension, nullptr, nullptr));
+    cnuasccl_comm_t second = other.bare(rank);  // with two of them on a link, nobody knows whose a stray is
+    EXPECT_OK(cnuasccl_comm_share_link(second, comm));
+    if (rank == 0) EXPECT_OK(transport.send(gpu_of(1, 2), "none of ours", 12, transport.context));
+    EXPECT_OK(cnuasccl_barrier(comm));
+    EXPECT_OK(cnuasccl_barrier(comm));
+    if (rank == 1) {
+      configure(comm, [&](cnuasccl_config& config) { config.timeout_ns = kShortNs; });
+      const auto began = std::chrono::steady_clock::now();
+      EXPECT_EQ(cnuasccl_barrier(comm), CNUASCCL_TIMEOUT) << last_error(comm);
+      EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::nanoseconds(kShortNs));
+    }
+    EXPECT_OK(cnuasccl_barrier(second));
+    cnuasccl_comm_destroy(second);
+    cnuasccl_comm_destroy(comm);
+  });
+}
+
+// The frames of one communicator break, those of another one on the same link do not.
+TEST(FaultTest, OtherCommunicatorsOfTheLinkGoOn) {
+  for (const Field& field : kFields) {
+    World world(3);
+    std::vector<std::unique_ptr<FakeLink>> links(3);
+    std::vector<cnuasccl_comm_t> comms(3);
+    std::vector<cnuasccl_comm_t> children(3);
+    std::atomic<bool> breaks{false};
+    std::barrier all(3);
+    world.run([&](int rank) {
+      const auto own = static_cast<std::size_t>(rank);
+      links[own] = std::make_unique<FakeLink>(world, rank);
+      if (rank == 0) {
+        links[own]->on_send = [&](std::uint64_t, Outgoing frame) {
+          if (breaks.exchange(false)) frame.bytes[field.offset] ^= std::byte{0x20};
+          return std::vector<Outgoing>{std::move(frame)};
+        };
+      }
+      const cnuasccl_link_transport transport = links[own]->transport();
+      const cnuasccl_link_extension extension = links[own]->extension();
+      cnuasccl_comm_t comm = comms[own] = world.bare(rank);
+      EXPECT_OK(cnuasccl_comm_set_link(comm, &transport, &extension, nullptr, nullptr));
+      EXPECT_OK(cnuasccl_comm_split(comm, 0, rank, &children[own]));
+      configure(children[own], [](cnuasccl_config& config) { config.timeout_ns = kShortNs; });
+      std::int32_t number = rank;
+      all.arrive_and_wait();
+      if (rank == 0) breaks = true;
+      cnuasccl_status_t status =
+          cnuasccl_all_reduce(children[own], &number, &number, 1, CNUASCCL_INT32, CNUASCCL_SUM);
+      if (status == CNUASCCL_OK) status = cnuasccl_barrier(children[own]);  // it had what it needed
+      EXPECT_NE(status, CNUASCCL_OK) << field.name << ", rank " << rank;
+      for (int i = 0; i < 3; ++i) {
+        std::int32_t sum = rank + 1;
+        EXPECT_OK(cnuasccl_all_reduce(comm, &sum, &sum, 1, CNUASCCL_INT32, CNUASCCL_SUM));
+        EXPECT_EQ(sum, 6);
+      }
+    });
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      cnuasccl_comm_destroy(children[rank]);
+      cnuasccl_comm_destroy(comms[rank]);
+    }
+  }
 }
 
 // A frame of an earlier call, with its numbers put right, and one of another communicator.

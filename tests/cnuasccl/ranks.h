@@ -54,7 +54,8 @@ class World {
     return boot;
   }
   void link(int rank, cnuasccl_link_transport& link, cnuasccl_link_extension& extension) {
-    EXPECT_EQ(cnuasccl_inproc_link(world_, rank, gpu_of(rank, ranks_), &link, &extension), CNUASCCL_OK);
+    EXPECT_EQ(cnuasccl_inproc_link(world_, rank, gpu_of(rank, ranks_), &link, &extension, sizeof extension),
+              CNUASCCL_OK);
   }
 
   // A communicator without a link. Every rank calls it.
@@ -101,7 +102,7 @@ class World {
 
 inline void configure(cnuasccl_comm_t comm, const std::function<void(cnuasccl_config&)>& change) {
   cnuasccl_config config;
-  cnuasccl_config_init(&config);
+  cnuasccl_config_init(&config, sizeof config);
   change(config);
   EXPECT_EQ(cnuasccl_comm_configure(comm, &config), CNUASCCL_OK) << last_error(comm);
 }

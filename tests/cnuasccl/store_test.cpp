@@ -104,26 +104,61 @@ TEST_F(StoreTest, ARankThatDoesNotComeIsATimeout) {
   std::uint32_t id = 0;
   constexpr std::int64_t kShort = 50'000'000;
   EXPECT_EQ(join(1, 2, 1, id, kShort), CNUASCCL_TIMEOUT) << "nobody serves";
-  EXPECT_EQ(join(0, 2, 1, id, kShort), CNUASCCL_BOOTSTRAP_FAILED) << "nobody comes";
+  EXPECT_EQ(join(0, 2, 1, id, kShort), CNUASCCL_TIMEOUT) << "nobody comes";
   EXPECT_NE(last_error(nullptr).find("CNUASCCL_TIMEOUT"), std::string::npos);
 }
 
 TEST_F(StoreTest, RanksThatDoNotFitAreToldSo) {
   // Each rank on a thread: `sizes[i]` and `ranks[i]` are what it believes.
-  const auto all_fail = [&](const std::vector<int>& ranks, const std::vector<int>& sizes) {
+  const auto all_fail = [&](const std::vector<int>& ranks, const std::vector<int>& sizes,
+                            cnuasccl_status_t status) {
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       threads.emplace_back([&, i] {
         std::uint32_t id = 0;
-        EXPECT_EQ(join(ranks[i], sizes[i], static_cast<std::uint16_t>(i + 1), id, 2'000'000'000),
-                  CNUASCCL_BOOTSTRAP_FAILED);
+        EXPECT_EQ(join(ranks[i], sizes[i], static_cast<std::uint16_t>(i + 1), id, 2'000'000'000), status);
       });
     }
     for (std::thread& thread : threads)
       thread.join();
   };
-  all_fail({0, 1, 1}, {3, 3, 3});
-  all_fail({0, 1}, {2, 3});
+  all_fail({0, 1, 1}, {3, 3, 3}, CNUASCCL_DUPLICATE_RANK);
+  all_fail({0, 1}, {2, 3}, CNUASCCL_SIZE_MISMATCH);
+}
+
+// A rank that is done early, and comes again, does not meet the store that was there before.
+TEST_F(StoreTest, ThePathMayBeUsedAgainAtOnce) {
+  const auto rounds = [&](int rank) {
+    for (int round = 0; round < 200; ++round) {
+      std::uint32_t id = 0;
+      ASSERT_EQ(join(rank, 2, static_cast<std::uint16_t>(rank + 1), id), CNUASCCL_OK)
+          << "rank " << rank << ", round " << round << ": " << last_error(nullptr);
+    }
+  };
+  std::thread other([&] { rounds(1); });
+  rounds(0);
+  other.join();
+}
+
+TEST_F(StoreTest, TheUmaskIsTheProcesssOwn) {
+  const mode_t before = umask(022);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&, i] {
+      const std::string own = path() + std::to_string(i);
+      for (int round = 0; round < 100; ++round) {
+        cnuasccl_store* store = nullptr;
+        EXPECT_OK(cnuasccl_store_open(own.c_str(), 2, 0, kHangGuardNs, &store));
+        struct stat there {};
+        EXPECT_EQ(stat(own.c_str(), &there), 0);
+        EXPECT_EQ(there.st_mode & 0777, 0600u);
+        cnuasccl_store_close(store);
+      }
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(umask(before), 022u);
 }
 
 TEST_F(StoreTest, ArgumentsAreChecked) {

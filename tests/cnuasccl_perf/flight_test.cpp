@@ -40,10 +40,10 @@ class Flight : public testing::Test {
         cnuasccl_comm_t comm = nullptr;
         const auto gpu = static_cast<std::uint16_t>(0x0100 + rank);
         cnuasccl_inproc_bootstrap(world, rank, &boot);
-        cnuasccl_inproc_link(world, rank, gpu, &link, &extension);
+        cnuasccl_inproc_link(world, rank, gpu, &link, &extension, sizeof extension);
         ASSERT_EQ(cnuasccl_comm_init_rank(&comm, &boot, gpu), CNUASCCL_OK);
         cnuasccl_config config;
-        cnuasccl_config_init(&config);
+        cnuasccl_config_init(&config, sizeof config);
         config.timeout_ns = timeout_ns;
         EXPECT_EQ(cnuasccl_comm_configure(comm, &config), CNUASCCL_OK);
         EXPECT_EQ(cnuasccl_comm_set_link(comm, &link, &extension, nullptr, nullptr), CNUASCCL_OK);
@@ -114,6 +114,29 @@ TEST_F(Flight, NamesWhoCalledAnotherOperator) {
               HasSubstr("rank 2 (GPU 1/2) called all_reduce of 1000 float32, max"));
   EXPECT_EQ(flight({folder_.path()}), 1);
   EXPECT_THAT(output(), HasSubstr("\n* rank 2 "));
+}
+
+// The number of a collective has 32 bits on the wire; after some days at many a second it begins again.
+TEST_F(Flight, FollowsSequenceNumbersThatHaveWrapped) {
+  run(2, 200'000'000, [](int rank, cnuasccl_comm_t comm) {
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(sum(comm), CNUASCCL_OK);
+    if (rank == 0) {
+      EXPECT_NE(sum(comm), CNUASCCL_OK);
+    }
+  });
+  constexpr std::uint64_t kWrap = std::uint64_t{1} << 32;
+  for (int rank = 0; rank < 2; ++rank) {
+    json dump = json::parse(text_of(dump_of(rank)));
+    dump["collectives"] = dump["collectives"].get<std::uint64_t>() + kWrap - 2;
+    for (json& entry : dump["entries"])
+      entry["sequence"] = (entry["sequence"].get<std::uint64_t>() + kWrap - 2) % kWrap;
+    std::ofstream(dump_of(rank)) << dump;
+  }
+  const json found = verdict(1);
+  EXPECT_EQ(found["verdict"], "straggler");
+  EXPECT_EQ(found["culprits"], json({1}));
+  EXPECT_EQ(found["sequence"], kWrap + 2);
 }
 
 TEST_F(Flight, NamesBothWhereThereIsNoMajority) {

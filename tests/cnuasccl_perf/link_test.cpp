@@ -4,9 +4,13 @@
 #include "tests/cnuasccl_perf/temporary_folder.h"
 #include "tests/switchd/daemon_process.h"
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -43,7 +47,7 @@ class SocketLink : public testing::Test {
   cnuasccl_link_options options(unsigned port) {
     run_dir_ = folder_ / "switch";
     cnuasccl_link_options options;
-    cnuasccl_link_options_init(&options);
+    cnuasccl_link_options_init(&options, sizeof options);
     options.run_dir = run_dir_.c_str();
     options.port = port;
     options.gpu_id = static_cast<std::uint16_t>(0x0100 + port);
@@ -58,7 +62,7 @@ class SocketLink : public testing::Test {
     const cnuasccl_link_options wanted = options(port);
     EXPECT_EQ(cnuasccl_link_open(&wanted, &link, why, sizeof why), CNUASCCL_OK) << why;
     end.link.reset(link);
-    EXPECT_EQ(cnuasccl_link_use(link, &end.transport, &end.extension), CNUASCCL_OK);
+    EXPECT_EQ(cnuasccl_link_use(link, &end.transport, &end.extension, sizeof end.extension), CNUASCCL_OK);
     return end;
   }
 
@@ -185,6 +189,33 @@ TEST_F(SocketLink, DropsAndCountsFramesThatAreNone) {
   EXPECT_EQ(cnuasccl_link_dropped(b.link.get()), 2u);
 }
 
+// However many of them come, whoever waits gets to look at the clock.
+TEST_F(SocketLink, DoesNotPassOverFramesWithoutEnd) {
+  End a = open(0);
+  End b = open(1);
+  constexpr std::uint64_t kStrays = 100;
+  const std::vector<cnuaslink_outgoing> strays(kStrays, {0x0101, CNUASLINK_COLLECTIVE_REDUCE, "r", 1});
+  ASSERT_EQ(
+      cnuaslink_send_many(cnuasccl_link_endpoint(a.link.get()), strays.data(), strays.size(), nullptr, -1),
+      CNUASLINK_OK);
+  ASSERT_EQ(send(a, 0x0101, "mine"), CNUASCCL_OK);
+  std::uint16_t source = 0;
+  const void* frame = nullptr;
+  std::size_t bytes = 0;
+  cnuasccl_status_t status = CNUASCCL_AGAIN;
+  std::uint64_t calls = 0;
+  eventually([&] {
+    ++calls;
+    status = b.extension.borrow(&source, &frame, &bytes, 1'000'000'000, b.transport.context);
+    return status != CNUASCCL_AGAIN;
+  });
+  ASSERT_EQ(status, CNUASCCL_OK);
+  EXPECT_EQ(std::string(static_cast<const char*>(frame), bytes), "mine");
+  b.extension.give_back(frame, b.transport.context);
+  EXPECT_GT(calls, 1u);
+  EXPECT_EQ(cnuasccl_link_dropped(b.link.get()), kStrays);
+}
+
 TEST_F(SocketLink, DescriptorIsReadableWhileThereIsSomething) {
   End a = open(0);
   End b = open(1);
@@ -221,7 +252,7 @@ TEST_F(SocketLink, FailsWhenTheSwitchIsGone) {
 
 TEST_F(SocketLink, OpensOverAnEndpointOfTheCaller) {
   cnuaslink_options wanted;
-  cnuaslink_options_init(&wanted);
+  cnuaslink_options_init(&wanted, sizeof wanted);
   const std::string run_dir = folder_ / "switch";
   wanted.run_dir = run_dir.c_str();
   wanted.port = 2;
@@ -237,6 +268,69 @@ TEST_F(SocketLink, OpensOverAnEndpointOfTheCaller) {
     cnuasccl_link_close(link);
   }
   EXPECT_EQ(cnuaslink_id(endpoint.get()), 0x0102);
+}
+
+// Frames that are lent, and not due, may be many: with less room the one that is due would never be read.
+TEST_F(SocketLink, RefusesAnEndpointThatHoldsTooLittle) {
+  const std::string run_dir = folder_ / "switch";
+  const auto refused = [&](const std::function<void(cnuaslink_options&)>& change) {
+    cnuaslink_options wanted;
+    cnuaslink_options_init(&wanted, sizeof wanted);
+    wanted.run_dir = run_dir.c_str();
+    wanted.gpu_id = 0x0100;
+    wanted.connect_timeout_ns = 60'000'000'000;
+    change(wanted);
+    cnuaslink* opened = nullptr;
+    cnuaslink_error why{};
+    eventually([&] { return cnuaslink_open(&wanted, &opened, &why) != CNUASLINK_BUSY; });
+    ASSERT_NE(opened, nullptr) << why.text;
+    const std::unique_ptr<cnuaslink, Closer> endpoint(opened);
+    cnuasccl_link* link = nullptr;
+    EXPECT_EQ(cnuasccl_link_wrap(endpoint.get(), &link), CNUASCCL_INVALID_ARGUMENT);
+    EXPECT_EQ(link, nullptr);
+  };
+  refused([](cnuaslink_options& wanted) { wanted.receive_bytes = 4 << 20; });
+  refused([](cnuaslink_options& wanted) { wanted.receive_bytes_per_source = 4 << 20; });
+  refused([](cnuaslink_options& wanted) { wanted.receive_policy = CNUASLINK_RECEIVE_DROPS; });
+  refused([](cnuaslink_options& wanted) { wanted.frame_bytes = 1024; });
+}
+
+TEST_F(SocketLink, IsTheGpuOfItsPortUnlessSaidOtherwise) {
+  cnuasccl_link* link = nullptr;
+  cnuasccl_link_options wanted = options(5);
+  wanted.gpu_id = 0;
+  ASSERT_EQ(cnuasccl_link_open(&wanted, &link, nullptr, 0), CNUASCCL_OK);
+  EXPECT_EQ(cnuaslink_id(cnuasccl_link_endpoint(link)), 0x0105);
+  cnuasccl_link_close(link);
+}
+
+// A signal is for the threads of the program, not for the one that reads.
+TEST_F(SocketLink, ItsThreadTakesNoSignals) {
+  static std::atomic<int> taken;
+  static std::atomic<bool> elsewhere;
+  taken = 0;
+  elsewhere = false;
+  static thread_local bool own = false;
+  own = true;
+  const End end = open(0);
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = [](int) {
+    if (!own) elsewhere = true;
+    ++taken;
+  };
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &one, nullptr);
+  kill(getpid(), SIGUSR1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(taken, 0);
+  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  EXPECT_EQ(taken, 1);
+  EXPECT_FALSE(elsewhere);
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST_F(SocketLink, SaysWhyItCannotOpen) {
@@ -260,7 +354,7 @@ TEST_F(SocketLink, SaysWhyItCannotOpen) {
   EXPECT_EQ(cnuasccl_link_open(&wanted, &link, why, sizeof why), CNUASCCL_LINK_FAILED);
   EXPECT_THAT(why, testing::HasSubstr("has an endpoint already"));
   EXPECT_EQ(cnuasccl_link_wrap(nullptr, &link), CNUASCCL_INVALID_ARGUMENT);
-  EXPECT_EQ(cnuasccl_link_use(nullptr, nullptr, nullptr), CNUASCCL_INVALID_ARGUMENT);
+  EXPECT_EQ(cnuasccl_link_use(nullptr, nullptr, nullptr, 0), CNUASCCL_INVALID_ARGUMENT);
   cnuasccl_link_close(nullptr);
 }
 

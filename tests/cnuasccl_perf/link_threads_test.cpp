@@ -33,7 +33,7 @@ class LinkThreads : public LinkTest {
 
   std::unique_ptr<cnuasccl_link, End> link_of(int rank) {
     cnuasccl_link_options wanted;
-    cnuasccl_link_options_init(&wanted);
+    cnuasccl_link_options_init(&wanted, sizeof wanted);
     wanted.run_dir = run_dir().c_str();
     wanted.port = static_cast<unsigned>(rank);
     wanted.gpu_id = gpu(static_cast<unsigned>(rank));
@@ -52,7 +52,7 @@ class LinkThreads : public LinkTest {
     ASSERT_EQ(cnuasccl_inproc_bootstrap(world_.get(), rank, &bootstrap), CNUASCCL_OK);
     cnuasccl_link_transport transport{};
     cnuasccl_link_extension extension{};
-    ASSERT_EQ(cnuasccl_link_use(link.get(), &transport, &extension), CNUASCCL_OK);
+    ASSERT_EQ(cnuasccl_link_use(link.get(), &transport, &extension, sizeof extension), CNUASCCL_OK);
     cnuasccl_comm_t made = nullptr;
     ASSERT_EQ(cnuasccl_comm_init_rank(&made, &bootstrap, gpu(static_cast<unsigned>(rank))), CNUASCCL_OK);
     const std::unique_ptr<cnuasccl_comm, End> comm(made);

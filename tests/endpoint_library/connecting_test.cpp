@@ -185,7 +185,7 @@ TEST_F(Connecting, NullArgumentsAreRefused) {
   EXPECT_EQ(cnuaslink_open(&given, nullptr, &error_), CNUASLINK_INVALID_ARGUMENT);
   EXPECT_EQ(error_.result, CNUASLINK_INVALID_ARGUMENT);
   cnuaslink_close(nullptr);
-  cnuaslink_options_init(nullptr);
+  cnuaslink_options_init(nullptr, sizeof(cnuaslink_options));
   cnuaslink_give_back(nullptr, nullptr);
   EXPECT_EQ(cnuaslink_id(nullptr), 0);
   EXPECT_EQ(cnuaslink_fd(nullptr), -1);

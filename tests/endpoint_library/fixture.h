@@ -51,7 +51,7 @@ class LinkTest : public ::testing::Test {
  protected:
   cnuaslink_options options(unsigned port) const {
     cnuaslink_options options;
-    cnuaslink_options_init(&options);
+    cnuaslink_options_init(&options, sizeof options);
     options.run_dir = directory_.path().c_str();
     options.port = port;
     options.gpu_id = gpu(port);

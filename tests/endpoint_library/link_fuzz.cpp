@@ -94,7 +94,7 @@ class Machine {
     open_memory_.front() = open_memory_.back() = kCanary;
     locked_memory_.fill(kCanary);
     cnuaslink_options options;
-    cnuaslink_options_init(&options);
+    cnuaslink_options_init(&options, sizeof options);
     const std::string path = port.path();
     options.socket_path = path.c_str();
     options.gpu_id = kSelf;

@@ -13,7 +13,8 @@ namespace cnuas::live::test {
 
 struct RelayOptions {
   std::size_t ports = 4;
-  Picoseconds stall_timeout_ps = 600 * kSecond;  // long: a test that is held up by others is no stalled reader
+  Picoseconds stall_timeout_ps =
+      600 * kSecond;  // long: a test that is held up by others is no stalled reader
   std::uint64_t queue_bytes = 256 * 1024;
 };
 

@@ -134,6 +134,8 @@ std::string take_dump(const Json& json, Dump& out) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Entry entry;
     if (std::string wrong = take_entry(entries[i], i, ranks, entry); !wrong.empty()) return wrong;
+    // Sequence numbers have 32 bits; here they go on beyond that.
+    if (entry.sequence < out.begun) entry.sequence += (out.begun - 1 - entry.sequence) >> 32 << 32;
     if (!out.entries.empty() && entry.sequence <= out.entries.back().sequence)
       return "entries[" + std::to_string(i) + "]: 'sequence' does not ascend";
     out.entries.push_back(std::move(entry));

@@ -13,8 +13,8 @@ namespace cnuas::live::flight {
 struct Entry {
   enum class State { running, done, failed };
 
-  std::uint64_t sequence = 0;
-  std::string call;  // all that must be the same on every rank, in words
+  std::uint64_t sequence = 0;  // counted on where the number on the wire has wrapped
+  std::string call;            // all that must be the same on every rank, in words
   std::int64_t began_unix_ns = 0;
   std::optional<std::int64_t> took_ns;
   State state = State::running;

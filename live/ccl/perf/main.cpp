@@ -49,7 +49,10 @@ int run_over_switch(const Options& options, std::span<const Row> rows) {
     if (!started) return say(started.error());
     own.emplace(std::move(*started));
   }
-  return run(World::over_switch(options, rows, run_dir, directory->path()), options, rows);
+  const int exit_code = run(World::over_switch(options, rows, run_dir, directory->path()), options, rows);
+  const std::string end = own ? own->end() : "";
+  if (!end.empty()) std::fprintf(stderr, "error: the switch %s\n", end.c_str());
+  return exit_code;
 }
 
 int run_command_line(int argc, char** argv) {

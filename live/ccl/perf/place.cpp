@@ -61,6 +61,12 @@ bool answers(const std::string& socket_path) {
   return fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
+// Precondition: it has ended.
+std::string end_of(Process& process, const std::string& log) {
+  const std::string said = text_of(log);
+  return describe_end(*process.wait_status()) + (said.empty() ? "" : ": " + said);
+}
+
 }  // namespace
 
 Result<TemporaryDirectory> TemporaryDirectory::make() {
@@ -92,14 +98,17 @@ Result<OwnSwitch> OwnSwitch::start(const std::string& directory) {
   if (!process) return tl::unexpected(process.error());
   const auto limit = std::chrono::steady_clock::now() + kStartLimit;
   while (!answers(run_dir + "/mgmt.sock")) {
-    if (!process->running())
-      return fail(ErrorCode::io, "the switch " + describe_end(*process->wait_status()) + ": " + text_of(log),
-                  program);
+    if (!process->running()) return fail(ErrorCode::io, "the switch " + end_of(*process, log), program);
     if (std::chrono::steady_clock::now() > limit)
       return fail(ErrorCode::io, "the switch does not answer: " + text_of(log), program);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  return OwnSwitch(std::move(*process));
+  return OwnSwitch(std::move(*process), log);
+}
+
+std::string OwnSwitch::end() {
+  if (process_.running() || process_.wait_status() == 0) return {};  // told to end, as this program was
+  return end_of(process_, log_);
 }
 
 std::string OwnSwitch::run_dir_in(const std::string& directory) {

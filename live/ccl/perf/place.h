@@ -40,12 +40,14 @@ class OwnSwitch {
   OwnSwitch& operator=(OwnSwitch&&) = delete;
   ~OwnSwitch();
 
-  bool running() { return process_.running(); }
+  // What became of it, and what it said; empty while it is well.
+  std::string end();
 
  private:
-  explicit OwnSwitch(Process process) : process_(std::move(process)) {}
+  OwnSwitch(Process process, std::string log) : process_(std::move(process)), log_(std::move(log)) {}
 
   Process process_;
+  std::string log_;  // file
 };
 
 }  // namespace cnuas::live::perf

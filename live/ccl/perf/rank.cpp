@@ -89,7 +89,7 @@ class Measuring {
         status != CNUASCCL_OK)
       return status;
     cnuasccl_config config;
-    cnuasccl_config_init(&config);
+    cnuasccl_config_init(&config, sizeof config);
     config.algorithm = options_.algorithm;
     config.any_order = options_.any_order ? 1 : 0;
     config.checksum = options_.checksum;

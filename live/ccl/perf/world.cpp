@@ -48,7 +48,7 @@ int run_at_port(const Options& options, std::span<const Row> rows, const std::st
                 const std::string& meeting_dir, RankPlace place) {
   const unsigned port = options.first_port + static_cast<unsigned>(place.rank);
   cnuasccl_link_options wanted;
-  cnuasccl_link_options_init(&wanted);
+  cnuasccl_link_options_init(&wanted, sizeof wanted);
   wanted.run_dir = run_dir.c_str();
   wanted.port = port;
   wanted.gpu_id = options.rack == 0 ? 0 : static_cast<std::uint16_t>(options.rack << 8 | port);
@@ -57,7 +57,7 @@ int run_at_port(const Options& options, std::span<const Row> rows, const std::st
   if (const auto status = cnuasccl_link_open(&wanted, &opened, why, sizeof why); status != CNUASCCL_OK)
     return report_failure(place.report_fd, status, "opening the link", why);
   const std::unique_ptr<cnuasccl_link, LinkCloser> link(opened);
-  cnuasccl_link_use(link.get(), &place.transport, &place.extension);
+  cnuasccl_link_use(link.get(), &place.transport, &place.extension, sizeof place.extension);
   place.transport.local_gpu(&place.gpu_id, place.transport.context);
   cnuasccl_store* joined = nullptr;
   const std::string meeting = meeting_dir + "/ranks.sock";
@@ -86,7 +86,8 @@ int run_threads(const Options& options, std::span<const Row> rows, const std::ve
       place.report_fd = reports[static_cast<std::size_t>(rank)].get();
       place.gpu_id = static_cast<std::uint16_t>(0x0100 + rank);
       cnuasccl_inproc_bootstrap(world.get(), rank, &place.bootstrap);
-      cnuasccl_inproc_link(world.get(), rank, place.gpu_id, &place.transport, &place.extension);
+      cnuasccl_inproc_link(world.get(), rank, place.gpu_id, &place.transport, &place.extension,
+                           sizeof place.extension);
       run_rank(options, rows, place);
     });
   }

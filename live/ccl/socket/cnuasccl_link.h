@@ -2,7 +2,7 @@
  *
  *   struct cnuasccl_link* link;
  *   cnuasccl_link_open(&options, &link, NULL, 0);
- *   cnuasccl_link_use(link, &transport, &extension);
+ *   cnuasccl_link_use(link, &transport, &extension, sizeof extension);
  *   cnuasccl_comm_set_link(comm, &transport, &extension, NULL, NULL);
  *
  * Threads. The functions of the transport are called by one thread at a time, as cnuasccl.h says; those here
@@ -24,7 +24,7 @@ struct cnuaslink; /* cnuaslink.h */
 struct cnuasccl_link; /* a link */
 
 struct cnuasccl_link_options {
-  size_t struct_bytes; /* sizeof(struct cnuasccl_link_options), which cnuasccl_link_options_init() sets */
+  size_t struct_bytes; /* as the caller was compiled; cnuasccl_link_options_init() sets it */
   const char* run_dir; /* of the switch; "/var/run/cnuaslink" */
   unsigned port;       /* connects to RUN_DIR/port_PORT.sock; 0 */
   /* (rack << 8) | slot. 0: the one that the switch expects at the port; where it expects none in particular,
@@ -37,27 +37,29 @@ struct cnuasccl_link_options {
   int64_t connect_timeout_ns; /* until the switch has taken this endpoint in: 2 s; above 0 */
 };
 
-/* Fills in the values named above. */
-CNUASCCL_API void cnuasccl_link_options_init(struct cnuasccl_link_options* options);
+/* Fills in the values named above. `bytes` is sizeof(struct cnuasccl_link_options). */
+CNUASCCL_API void cnuasccl_link_options_init(struct cnuasccl_link_options* options, size_t bytes);
 
 /* Connects to a port of a switch as a GPU. `error` (may be NULL) receives one sentence when it fails, cut to
  * what fits in `capacity` with its final 0. INVALID_ARGUMENT, NO_MEMORY, SYSTEM; LINK_FAILED: there is no
- * switch, or it refused; TIMEOUT. *link is NULL unless OK. */
+ * switch, or it refused; WRONG_GPU: it expects another at this port; TIMEOUT. *link is NULL unless OK. */
 CNUASCCL_API cnuasccl_status_t cnuasccl_link_open(const struct cnuasccl_link_options* options,
                                                   struct cnuasccl_link** link, char* error, size_t capacity);
 
 /* Over a link that is open already, and stays the caller's: it must outlive this one, and nobody else takes
  * messages from it. Where it has no progress thread, see cnuasccl_link_options. INVALID_ARGUMENT (also: its
- * messages have less than 61,480 bytes), NO_MEMORY. *link is NULL unless OK. */
+ * messages have less than 61,480 bytes, it may hold less than 8 MiB of them, all or of one source, or drops
+ * what is beyond), NO_MEMORY. *link is NULL unless OK. */
 CNUASCCL_API cnuasccl_status_t cnuasccl_link_wrap(struct cnuaslink* endpoint, struct cnuasccl_link** link);
 
 /* NULL is allowed. */
 CNUASCCL_API void cnuasccl_link_close(struct cnuasccl_link* link);
 
-/* For cnuasccl_comm_set_link(). `extension` may be NULL. INVALID_ARGUMENT. */
+/* For cnuasccl_comm_set_link(). `extension` may be NULL; `extension_bytes` is its size. INVALID_ARGUMENT. */
 CNUASCCL_API cnuasccl_status_t cnuasccl_link_use(struct cnuasccl_link* link,
                                                  struct cnuasccl_link_transport* transport,
-                                                 struct cnuasccl_link_extension* extension);
+                                                 struct cnuasccl_link_extension* extension,
+                                                 size_t extension_bytes);
 
 /* The endpoint of libcnuaslink below: for its counters, and for why it went down. */
 CNUASCCL_API struct cnuaslink* cnuasccl_link_endpoint(struct cnuasccl_link* link);

@@ -1,7 +1,9 @@
 // Every function stands at the C boundary and calls only what throws nothing.
 #include "core/ccl/envelope.h"
+#include "live/abi/growing_struct.h"
 #include "live/ccl/socket/cnuasccl_link.h"
 #include "live/endpoint/cnuaslink.h"
+#include "live/posix/all_signals_blocked.h"
 
 #include <algorithm>
 #include <array>
@@ -11,10 +13,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <new>
-#include <system_error>
 #include <thread>
+
+namespace growing = cnuas::live::growing;
 
 struct cnuasccl_link {
   ~cnuasccl_link() {
@@ -47,6 +51,9 @@ constexpr std::size_t kMostFrameBytes = cnuas::ccl::kEnvelopeBytes + cnuas::ccl:
 // As many as a communicator ever has under way to one rank; a socket takes about as many at once.
 constexpr std::uint32_t kFramesPerReceiver = 16;
 constexpr std::size_t kFramesAtATime = 8;
+constexpr int kMostPassedOver = 64;
+// Frames that are lent, and the same again; a frame counts with some 100 bytes more than it has.
+constexpr std::size_t kLeastReceiveBytes = std::size_t{2} * CNUASCCL_MOST_BORROWED * (kMostFrameBytes + 256);
 // A full socket is waited for here, because here the wait ends when there is room. What comes in meanwhile
 // is read.
 constexpr std::int64_t kSendWaitNs = 500'000;
@@ -92,11 +99,12 @@ void read_while_idle(cnuasccl_link& link) {
   }
 }
 
-// False: the system gives no thread.
+// False: the system gives no thread, or no memory for one.
 bool start_reader(cnuasccl_link& link) {
+  const cnuas::live::AllSignalsBlocked blocked;
   try {
     link.reader = std::thread([&link] { read_while_idle(link); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // nor memory
     return false;
   }
   return true;
@@ -130,15 +138,16 @@ cnuasccl_status_t send_many(std::uint16_t gpu, const cnuasccl_frame* frames, std
   return CNUASCCL_OK;
 }
 
-// What is none of a collective's frames is passed over.
+// What is none of a collective's frames is passed over, but not without end: whoever sends many such frames
+// must not hold up what else the caller has to do.
 cnuasccl_status_t borrow(std::uint16_t* source, const void** frame, std::size_t* bytes,
                          std::int64_t timeout_ns, void* context) {
   cnuasccl_link& link = link_of(context);
   ++link.uses;
-  for (;;) {
+  for (int i = 0; i < kMostPassedOver; ++i) {
     cnuaslink_message message{};
     const cnuaslink_result result =
-        cnuaslink_borrow(link.endpoint, CNUASLINK_ANY, frame, &message, timeout_ns);
+        cnuaslink_borrow(link.endpoint, CNUASLINK_ANY, frame, &message, i == 0 ? timeout_ns : 0);
     if (result != CNUASLINK_OK) return status_of(result);
     if (message.type == CNUASLINK_DATA && message.destination != CNUASLINK_ALL) {
       *source = message.source;
@@ -148,6 +157,7 @@ cnuasccl_status_t borrow(std::uint16_t* source, const void** frame, std::size_t*
     cnuaslink_give_back(link.endpoint, *frame);
     ++link.dropped;
   }
+  return CNUASCCL_AGAIN;
 }
 
 void give_back(const void* frame, void* context) {
@@ -187,41 +197,51 @@ void say(char* error, std::size_t capacity, const char* text, const char* more) 
 // The caller's, which may be of another size, over the values they have otherwise.
 cnuasccl_link_options options_of(const cnuasccl_link_options& given) {
   cnuasccl_link_options options;
-  cnuasccl_link_options_init(&options);
-  std::memcpy(&options, &given, std::min(given.struct_bytes, sizeof options));
+  cnuasccl_link_options_init(&options, sizeof options);
+  growing::read_over(options, given);
   return options;
-}
-
-std::uint16_t gpu_at(const cnuaslink_options& options) {
-  constexpr std::int64_t kPatienceNs = 1'000'000'000;
-  std::uint16_t gpu = 0;
-  cnuaslink_expected_gpu(options.run_dir, options.port, &gpu, kPatienceNs);
-  if (gpu == 0 && options.port < 0xFF) gpu = static_cast<std::uint16_t>(0x0100 + options.port);
-  return gpu;
 }
 
 cnuaslink_options endpoint_options(const cnuasccl_link_options& given) {
   cnuaslink_options options;
-  cnuaslink_options_init(&options);
+  cnuaslink_options_init(&options, sizeof options);
   if (given.run_dir != nullptr) options.run_dir = given.run_dir;
   options.port = given.port;
   options.receive_batch = 8;
-  options.gpu_id = given.gpu_id != 0 ? given.gpu_id : gpu_at(options);
+  options.gpu_id = given.gpu_id;
   options.connect_timeout_ns = given.connect_timeout_ns;
   return options;
+}
+
+// Which GPU it is, when the caller leaves that to the switch. False: the switch expects another one than the
+// caller has said, and would drop all its frames.
+bool settle_gpu(cnuaslink_options& options, char* error, std::size_t capacity) {
+  constexpr std::int64_t kPatienceNs = 1'000'000'000;
+  std::uint16_t expected = 0;
+  cnuaslink_expected_gpu(options.run_dir, options.port, &expected, kPatienceNs);
+  if (options.gpu_id != 0 && expected != 0 && options.gpu_id != expected) {
+    char text[96];
+    std::snprintf(text, sizeof text, "the switch expects GPU %u/%u at port %u, and this is GPU %u/%u",
+                  expected >> 8, expected & 0xFFu, options.port, options.gpu_id >> 8, options.gpu_id & 0xFFu);
+    say(error, capacity, text, "");
+    return false;
+  }
+  if (options.gpu_id == 0) options.gpu_id = expected;
+  if (options.gpu_id == 0 && options.port < 0xFF)
+    options.gpu_id = static_cast<std::uint16_t>(0x0100 + options.port);
+  return true;
 }
 
 }  // namespace
 
 extern "C" {
 
-void cnuasccl_link_options_init(cnuasccl_link_options* options) {
-  if (options == nullptr) return;
-  *options = {};
-  options->struct_bytes = sizeof *options;
-  options->run_dir = "/var/run/cnuaslink";
-  options->progress_thread = 1;
-  options->connect_timeout_ns = 2'000'000'000;
+void cnuasccl_link_options_init(cnuasccl_link_options* options, size_t bytes) {
+  cnuasccl_link_options own{};
+  own.run_dir = "/var/run/cnuaslink";
+  own.progress_thread = 1;
+  own.connect_timeout_ns = 2'000'000'000;
+  growing::make(own, options, bytes);
 }
 
 cnuasccl_status_t cnuasccl_link_open(const cnuasccl_link_options* options, cnuasccl_link** link, char* error,
@@ -238,7 +258,8 @@ cnuasccl_status_t cnuasccl_link_open(const cnuasccl_link_options* options, cnuas
     say(error, capacity, "connect_timeout_ns must be above 0", "");
     return CNUASCCL_INVALID_ARGUMENT;
   }
-  const cnuaslink_options wanted = endpoint_options(given);
+  cnuaslink_options wanted = endpoint_options(given);
+  if (!settle_gpu(wanted, error, capacity)) return CNUASCCL_WRONG_GPU;
   cnuaslink* endpoint = nullptr;
   cnuaslink_error why{};
   const cnuaslink_result result = cnuaslink_open(&wanted, &endpoint, &why);
@@ -265,7 +286,11 @@ cnuasccl_status_t cnuasccl_link_open(const cnuasccl_link_options* options, cnuas
 cnuasccl_status_t cnuasccl_link_wrap(cnuaslink* endpoint, cnuasccl_link** link) {
   if (link == nullptr) return CNUASCCL_INVALID_ARGUMENT;
   *link = nullptr;
-  if (endpoint == nullptr || cnuaslink_max_message(endpoint) < kMostFrameBytes)
+  cnuaslink_state state{};
+  state.struct_bytes = sizeof state;
+  if (cnuaslink_status(endpoint, &state) != CNUASLINK_OK ||
+      cnuaslink_max_message(endpoint) < kMostFrameBytes || state.receive_policy != CNUASLINK_RECEIVE_STOPS ||
+      std::min(state.receive_bytes, state.receive_bytes_per_source) < kLeastReceiveBytes)
     return CNUASCCL_INVALID_ARGUMENT;
   *link = new (std::nothrow) cnuasccl_link;
   if (*link == nullptr) return CNUASCCL_NO_MEMORY;
@@ -278,21 +303,20 @@ void cnuasccl_link_close(cnuasccl_link* link) {
 }
 
 cnuasccl_status_t cnuasccl_link_use(cnuasccl_link* link, cnuasccl_link_transport* transport,
-                                    cnuasccl_link_extension* extension) {
+                                    cnuasccl_link_extension* extension, size_t extension_bytes) {
   if (link == nullptr || transport == nullptr) return CNUASCCL_INVALID_ARGUMENT;
   *transport = {send, recv, local_gpu, link};
   if (extension == nullptr) return CNUASCCL_OK;
-  *extension = {};
-  extension->struct_bytes = sizeof *extension;
-  extension->name = "cnuaslink";
-  extension->frames_per_receiver = kFramesPerReceiver;
-  extension->available = available;
-  extension->descriptor = descriptor;
-  extension->borrow = borrow;
-  extension->give_back = give_back;
-  extension->keeps_bytes = 1;
-  extension->send_many = send_many;
-  return CNUASCCL_OK;
+  cnuasccl_link_extension own{};
+  own.name = "cnuaslink";
+  own.frames_per_receiver = kFramesPerReceiver;
+  own.available = available;
+  own.descriptor = descriptor;
+  own.borrow = borrow;
+  own.give_back = give_back;
+  own.keeps_bytes = 1;
+  own.send_many = send_many;
+  return growing::make(own, extension, extension_bytes) ? CNUASCCL_OK : CNUASCCL_INVALID_ARGUMENT;
 }
 
 cnuaslink* cnuasccl_link_endpoint(cnuasccl_link* link) {

@@ -38,7 +38,7 @@ void end_at_signals() {
 
 cnuaslink_options Session::link_options(const Options& options) {
   cnuaslink_options link;
-  cnuaslink_options_init(&link);
+  cnuaslink_options_init(&link, sizeof link);
   link.run_dir = options.run_dir.c_str();
   link.port = options.port;
   if (!options.socket_path.empty()) link.socket_path = options.socket_path.c_str();

@@ -14,7 +14,7 @@ bool run(cnuasccl_inproc* world, int rank) {
   int number = rank + 1;
   const bool well =
       cnuasccl_inproc_bootstrap(world, rank, &boot) == CNUASCCL_OK &&
-      cnuasccl_inproc_link(world, rank, gpu, &link, &extension) == CNUASCCL_OK &&
+      cnuasccl_inproc_link(world, rank, gpu, &link, &extension, sizeof extension) == CNUASCCL_OK &&
       cnuasccl_comm_init_rank(&comm, &boot, gpu) == CNUASCCL_OK &&
       cnuasccl_comm_set_link(comm, &link, &extension, nullptr, nullptr) == CNUASCCL_OK &&
       cnuasccl_all_reduce(comm, &number, &number, 1, CNUASCCL_INT32, CNUASCCL_SUM) == CNUASCCL_OK;
