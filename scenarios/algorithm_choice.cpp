@@ -99,14 +99,32 @@ ccl::PortModel port_model(const Fabric& fabric, const RouteTable& routes, const 
   return port;
 }
 
-Result<ccl::Algorithm> fastest(const CollectiveCall& call, const ccl::PortModel& port) {
+ccl::Racks racks_of(const Fabric& fabric, const std::vector<GpuId>& ranks) {
+  ccl::Racks racks;
+  std::vector<std::optional<std::uint32_t>> number(fabric.switches.size());
+  for (const GpuId id : ranks) {
+    std::optional<std::uint32_t>& here = number[fabric.gpus[*find_gpu(fabric, id)].attached];
+    if (!here) {
+      here = static_cast<std::uint32_t>(racks.uplink_bytes_per_s.size());
+      racks.uplink_bytes_per_s.push_back(0);
+    }
+    racks.of_rank.push_back(*here);
+  }
+  for (const Cable& cable : fabric.cables)
+    for (const SwitchIndex end : {cable.a, cable.b})
+      if (number[end]) racks.uplink_bytes_per_s[*number[end]] += cable.link.payload_bytes_per_s();
+  return racks;
+}
+
+Result<ccl::Algorithm> fastest(const CollectiveCall& call, const ccl::PortModel& port,
+                               const ccl::Racks& racks) {
   ccl::Problem problem;
   problem.collective = call.collective;
   problem.ranks = static_cast<ccl::Rank>(call.ranks.size());
   problem.count = call.size_bytes / ccl::size_of(call.type);
   problem.root = call.root;
   problem.chunks = call.chunks;
-  return ccl::select(problem, ccl::size_of(call.type), port, false);
+  return ccl::select(problem, ccl::size_of(call.type), port, racks, false);
 }
 
 }  // namespace cnuas::scenarios

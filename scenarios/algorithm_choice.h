@@ -3,6 +3,7 @@
 
 #include "core/ccl/collective.h"
 #include "core/ccl/cost.h"
+#include "core/ccl/racks.h"
 #include "core/engine/error.h"
 #include "core/topology/routes.h"
 #include "core/workload/workload.h"
@@ -27,8 +28,13 @@ std::vector<AlgorithmChoice> read_algorithms(const Node& item, ccl::Collective c
 // way between any two. Precondition: all are in the fabric.
 ccl::PortModel port_model(const Fabric& fabric, const RouteTable& routes, const std::vector<GpuId>& ranks);
 
+// In which racks the GPUs `ranks` are: those at one switch are one, and its links are all its cables.
+// Precondition: all are in the fabric.
+ccl::Racks racks_of(const Fabric& fabric, const std::vector<GpuId>& ranks);
+
 // The algorithm with the least estimated time for a call whose other settings are made. Errors: those of
 // ccl::select.
-Result<ccl::Algorithm> fastest(const CollectiveCall& call, const ccl::PortModel& port);
+Result<ccl::Algorithm> fastest(const CollectiveCall& call, const ccl::PortModel& port,
+                               const ccl::Racks& racks);
 
 }  // namespace cnuas::scenarios

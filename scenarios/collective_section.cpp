@@ -105,11 +105,13 @@ std::vector<CollectiveCall> CollectiveReader::expand(CollectiveCall call,
   const bool any_auto =
       std::find(algorithms.begin(), algorithms.end(), AlgorithmChoice{}) != algorithms.end();
   const ccl::PortModel port = any_auto ? port_model(fabric_, routes_, call.ranks) : ccl::PortModel{};
+  const ccl::Racks racks = any_auto ? racks_of(fabric_, call.ranks) : ccl::Racks{};
   std::vector<CollectiveCall> calls;
   for (std::uint64_t size : sizes) {
     call.size_bytes = size;
     for (const AlgorithmChoice& choice : algorithms) {
-      const Result<ccl::Algorithm> algorithm = choice ? Result<ccl::Algorithm>(*choice) : fastest(call, port);
+      const Result<ccl::Algorithm> algorithm =
+          choice ? Result<ccl::Algorithm>(*choice) : fastest(call, port, racks);
       if (!algorithm) {
         diagnostics_.error(item.key_place("collective"),
                            "no algorithm can be chosen: " + algorithm.error().message);

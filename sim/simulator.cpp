@@ -1,6 +1,7 @@
 #include "sim/simulator.h"
 
 #include "core/topology/routes.h"
+#include "scenarios/algorithm_choice.h"
 #include "sim/fluid/fluid_mover.h"
 #include "sim/frame/frame_mover.h"
 #include "sim/run/run.h"
@@ -203,19 +204,14 @@ class Simulation {
 
   // What must leave and enter each switch that has some of the ranks, over all its cables together.
   Picoseconds crossing_bound(const CollectiveCall& call, const ccl::Problem& problem) const {
-    const Fabric& fabric = scenario_.fabric;
-    std::vector<std::uint64_t> rate(fabric.switches.size(), 0);
-    for (const Cable& cable : fabric.cables) {
-      rate[cable.a] += cable.link.payload_bytes_per_s();
-      rate[cable.b] += cable.link.payload_bytes_per_s();
-    }
+    const ccl::Racks racks = scenarios::racks_of(scenario_.fabric, call.ranks);
     std::vector<bool> inside(call.ranks.size());
     Picoseconds bound = 0;
-    for (SwitchIndex each = 0; each < fabric.switches.size(); ++each) {
+    for (std::size_t rack = 0; rack < racks.uplink_bytes_per_s.size(); ++rack) {
       for (std::size_t rank = 0; rank < inside.size(); ++rank)
-        inside[rank] = fabric.gpus[*find_gpu(fabric, call.ranks[rank])].attached == each;
+        inside[rank] = racks.of_rank[rank] == rack;
       const std::uint64_t bytes = ccl::crossing_elements(problem, inside) * size_of(call.type);
-      if (bytes > 0) bound = std::max(bound, transmission_ps(bytes, rate[each]));
+      if (bytes > 0) bound = std::max(bound, transmission_ps(bytes, racks.uplink_bytes_per_s[rack]));
     }
     return bound;
   }

@@ -1,14 +1,28 @@
 #include "core/ccl/select.h"
 
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace cnuas::ccl {
+namespace {
 
-Picoseconds expected_time(const Problem& problem, std::uint32_t element_bytes, const PortModel& port) {
+struct Candidate {
+  std::unique_ptr<Schedule> schedule;
+  Picoseconds time = 0;  // first without, then with what crosses from rack to rack
+  std::uint64_t scratch = 0;
+
+  Algorithm algorithm() const { return schedule->problem().algorithm; }
+};
+
+// Within a twentieth of it.
+Picoseconds close_to(Picoseconds time) {
+  return time > kNever / 2 ? kNever : time + time / 20;
+}
+
+Picoseconds within_a_rack(const Problem& problem, std::uint32_t element_bytes, const PortModel& port) {
   const ClosedForm form = closed_form(problem, element_bytes, port);
   const bool tree = problem.algorithm == Algorithm::tree || problem.algorithm == Algorithm::double_tree;
   if (form.exact || !tree) return form.time_ps;
@@ -16,17 +30,34 @@ Picoseconds expected_time(const Problem& problem, std::uint32_t element_bytes, c
   return least > kNever / 2 ? kNever : least + least / 2;
 }
 
+Picoseconds between_racks(const Schedule& schedule, std::uint32_t element_bytes, const PortModel& port,
+                          const Racks& racks) {
+  const Picoseconds uplinks = uplink_time(schedule, element_bytes, racks);
+  return uplinks > kNever - port.latency_ps ? kNever : uplinks + port.latency_ps;
+}
+
+std::uint64_t most_scratch(const Schedule& schedule) {
+  std::uint64_t most = 0;
+  for (Rank rank = 0; rank < schedule.problem().ranks; ++rank)
+    most = std::max(most, schedule.scratch_elements(rank));
+  return most;
+}
+
+}  // namespace
+
+Picoseconds expected_time(const Problem& problem, std::uint32_t element_bytes, const PortModel& port,
+                          const Racks& racks) {
+  const Picoseconds time = within_a_rack(problem, element_bytes, port);
+  if (!racks.several()) return time;
+  const auto schedule = make_schedule(problem);
+  return schedule ? std::max(time, between_racks(**schedule, element_bytes, port, racks)) : kNever;
+}
+
 Result<Algorithm> select(const Problem& problem, std::uint32_t element_bytes, const PortModel& port,
-                         bool canonical_only) {
+                         const Racks& racks, bool canonical_only) {
   if (port.rate_bytes_per_s == 0)
     return fail(ErrorCode::invalid_argument, "no algorithm ends at a rate of 0");
-  struct Candidate {
-    Algorithm algorithm;
-    Picoseconds time;
-    std::uint64_t scratch;
-  };
   std::vector<Candidate> candidates;
-  Picoseconds least = kNever;
   for (const Algorithm algorithm : algorithms_of(problem.collective)) {
     Problem candidate = problem;
     candidate.algorithm = algorithm;
@@ -36,21 +67,32 @@ Result<Algorithm> select(const Problem& problem, std::uint32_t element_bytes, co
     auto schedule = make_schedule(candidate);
     if (!schedule) return tl::unexpected<Error>(std::move(schedule.error()));
     if (canonical_only && !fold_guarantee(problem.collective, algorithm, problem.ranks).canonical) continue;
-    std::uint64_t scratch = 0;
-    for (Rank rank = 0; rank < problem.ranks; ++rank)
-      scratch = std::max(scratch, (*schedule)->scratch_elements(rank));
-    candidates.push_back({algorithm, expected_time(candidate, element_bytes, port), scratch});
-    least = std::min(least, candidates.back().time);
+    const Picoseconds time = within_a_rack(candidate, element_bytes, port);
+    const std::uint64_t scratch = most_scratch(**schedule);
+    candidates.push_back({std::move(*schedule), time, scratch});
   }
-  const Picoseconds close = least > kNever / 2 ? kNever : least + least / 20;
+  // What crosses takes long to add up, and can only make a candidate slower: those that are too slow already
+  // are not looked at.
+  if (racks.several()) {
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.time < b.time; });
+    Picoseconds least = kNever;
+    for (Candidate& each : candidates) {
+      if (each.time > close_to(least)) break;
+      each.time = std::max(each.time, between_racks(*each.schedule, element_bytes, port, racks));
+      least = std::min(least, each.time);
+    }
+  }
+  Picoseconds least = kNever;
+  for (const Candidate& each : candidates)
+    least = std::min(least, each.time);
   const Candidate* best = nullptr;
   for (const Candidate& each : candidates) {
-    if (each.time > close) continue;
-    if (best != nullptr && std::pair(each.scratch, each.time) >= std::pair(best->scratch, best->time))
-      continue;
-    best = &each;
+    if (each.time > close_to(least)) continue;
+    if (best == nullptr || std::pair(each.scratch, each.time) < std::pair(best->scratch, best->time))
+      best = &each;
   }
-  if (best != nullptr) return best->algorithm;
+  if (best != nullptr) return best->algorithm();
   return fail(ErrorCode::unsupported,
               "no algorithm of " + std::string(name(problem.collective)) + " folds in the order of ranks");
 }

@@ -73,6 +73,12 @@ std::string in_microseconds(Picoseconds time) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
 }
 
+std::string in_racks(const ccl::Racks& racks) {
+  if (!racks.several()) return {};
+  return std::to_string(racks.uplink_bytes_per_s.size()) + " racks with " +
+         std::to_string(racks.uplink_bytes_per_s[0] / 1'000'000) + " MB/s between them, ";
+}
+
 std::string padded(std::string text, std::size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
   return text;
@@ -128,18 +134,20 @@ Failure apply(const cnuasccl_config& given, const Environment& environment, Sett
   settings.checksum = std::nullopt;
   if (config.checksum >= 0) settings.checksum = config.checksum != 0;
   settings.port = {config.rate_bytes_per_s, config.latency_ns * 1000, std::nullopt};
+  settings.uplink_bytes_per_s = config.uplink_bytes_per_s;
   settings.flight_entries = config.flight_entries;
   out = settings;
   return {};
 }
 
-Failure choose(ccl::Problem problem, ccl::DataType type, const Settings& settings, Choice& out) {
+Failure choose(ccl::Problem problem, ccl::DataType type, const Settings& settings, const ccl::Racks& racks,
+               Choice& out) {
   const auto forced = settings.algorithm[static_cast<std::size_t>(problem.collective)];
   problem.chunks = 0;
   if (forced) {
     problem.algorithm = *forced;
   } else {
-    const auto best = ccl::select(problem, size_of(type), settings.port, !settings.any_order);
+    const auto best = ccl::select(problem, size_of(type), settings.port, racks, !settings.any_order);
     if (!best) return of(best.error());
     problem.algorithm = *best;
   }
@@ -155,28 +163,31 @@ Failure choose(ccl::Problem problem, ccl::DataType type, const Settings& setting
   auto schedule = make_schedule(problem);
   if (!schedule) return of(schedule.error());
   out.schedule = std::move(*schedule);
-  out.predicted_ps = ccl::expected_time(problem, size_of(type), settings.port);
+  out.predicted_ps = ccl::expected_time(problem, size_of(type), settings.port, racks);
   return {};
 }
 
-std::string explain(const ccl::Problem& problem, ccl::DataType type, const Settings& settings) {
+std::string explain(const ccl::Problem& problem, ccl::DataType type, const Settings& settings,
+                    const ccl::Racks& racks) {
   const std::uint64_t bytes = problem.count * size_of(type);
   std::string text = std::string(name(problem.collective)) + " of " + std::to_string(problem.ranks) +
                      " ranks, " + std::to_string(bytes) + " bytes of " + std::string(name(type)) +
                      "; a = " + in_microseconds(settings.port.latency_ps) +
                      " us, B = " + std::to_string(settings.port.rate_bytes_per_s / 1'000'000) + " MB/s, " +
-                     (settings.any_order ? "any order" : "canonical only") + "\n";
+                     in_racks(racks) + (settings.any_order ? "any order" : "canonical only") + "\n";
   Choice choice;
-  const Failure none = choose(problem, type, settings, choice);
+  const Failure none = choose(problem, type, settings, racks, choice);
   for (const ccl::Algorithm algorithm : ccl::algorithms_of(problem.collective)) {
     const ccl::Problem candidate = with(problem, algorithm, type);
     const ccl::ClosedForm form = closed_form(candidate, size_of(type), settings.port);
     const bool canonical = fold_guarantee(problem.collective, algorithm, problem.ranks).canonical;
     const bool taken = !none.failed() && choice.schedule->problem().algorithm == algorithm;
-    const Picoseconds expected = ccl::expected_time(candidate, size_of(type), settings.port);
+    const Picoseconds expected = ccl::expected_time(candidate, size_of(type), settings.port, racks);
+    const bool crossing = expected > ccl::expected_time(candidate, size_of(type), settings.port, {});
     text += std::string(taken ? "> " : "  ") + padded(std::string(name(algorithm)), 20) +
             right(in_microseconds(expected), 12) + " us  " + padded(canonical ? "canonical" : "-", 10) +
             (form.exact ? "= " : ">= ") + std::string(form.formula);
+    if (crossing) text += ", by what crosses between racks";
     if (candidate.chunks > 1) text += ", K = " + std::to_string(candidate.chunks);
     if (taken && choice.forced) text += "  (forced)";
     text += "\n";

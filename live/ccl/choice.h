@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ccl/cost.h"
+#include "core/ccl/racks.h"
 #include "core/ccl/schedule.h"
 #include "core/engine/error.h"
 #include "core/engine/time.h"
@@ -29,6 +30,7 @@ struct Settings {
   std::uint32_t chunk_limit = 60 * 1024;
   std::optional<bool> checksum;  // none: as the link needs it
   ccl::PortModel port{2'500'000'000, 20 * kMicrosecond, std::nullopt};
+  std::uint64_t uplink_bytes_per_s = 0;  // 0: the port's
   std::uint32_t flight_entries = 256;
 };
 
@@ -51,9 +53,11 @@ struct Choice {
 
 // problem.algorithm and problem.chunks are ignored. Fails with NOT_SUPPORTED, NOT_CANONICAL, TOO_LARGE,
 // INVALID_ARGUMENT.
-Failure choose(ccl::Problem problem, ccl::DataType type, const Settings& settings, Choice& out);
+Failure choose(ccl::Problem problem, ccl::DataType type, const Settings& settings, const ccl::Racks& racks,
+               Choice& out);
 
 // All candidates with their predicted times, and the one that is taken.
-std::string explain(const ccl::Problem& problem, ccl::DataType type, const Settings& settings);
+std::string explain(const ccl::Problem& problem, ccl::DataType type, const Settings& settings,
+                    const ccl::Racks& racks);
 
 }  // namespace cnuas::live::collectives

@@ -305,6 +305,10 @@ struct cnuasccl_config {
   int64_t latency_ns;
   /* Collectives that the flight recorder keeps: 256. At most 65,536; 0: none. */
   uint32_t flight_entries;
+  /* Of the links of a rack to other racks together, one way; 0, which is the default: rate_bytes_per_s. GPUs
+   * are in one rack whose gpu_id has the same upper byte, and what an algorithm sends from one rack to
+   * another goes over these. */
+  uint64_t uplink_bytes_per_s;
 };
 
 /* Fills in the values named above. `bytes` is sizeof(struct cnuasccl_config). */

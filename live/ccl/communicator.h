@@ -74,6 +74,7 @@ class Communicator {
 
   void release() noexcept;
   Failure ready() const;
+  ccl::Racks racks() const;
   std::byte* scratch(std::size_t bytes);
   Failure plan(const ccl::Problem& problem, ccl::DataType type, Choice& out);
   // Every rank's `bytes` bytes to all, by the library itself.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <new>
 #include <thread>
@@ -89,8 +90,22 @@ Failure Communicator::choice_of(const ccl::Problem& problem, ccl::DataType type,
                                 std::string* explanation) {
   const Turn turn(*this);
   if (Failure busy = turn.check(); busy.failed()) return busy;
-  if (explanation != nullptr) *explanation = explain(problem, type, settings_);
+  if (explanation != nullptr) *explanation = explain(problem, type, settings_, racks());
   return plan(problem, type, out);
+}
+
+// A GPU's rack is the upper byte of its ID.
+ccl::Racks Communicator::racks() const {
+  ccl::Racks racks;
+  std::map<unsigned, std::uint32_t> numbers;
+  for (Rank rank = 0; rank < membership_.size(); ++rank) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    racks.of_rank.push_back(numbers.emplace(membership_.gpu_of(rank).rack(), next).first->second);
+  }
+  const std::uint64_t rate =
+      settings_.uplink_bytes_per_s > 0 ? settings_.uplink_bytes_per_s : settings_.port.rate_bytes_per_s;
+  racks.uplink_bytes_per_s.assign(numbers.size(), rate);
+  return racks;
 }
 
 // The choice for a problem, made once and kept for the next time.
@@ -102,7 +117,7 @@ Failure Communicator::plan(const ccl::Problem& problem, ccl::DataType type, Choi
     out = each.choice;
     return {};
   }
-  if (Failure none = choose(problem, type, settings_, out); none.failed()) return none;
+  if (Failure none = choose(problem, type, settings_, racks(), out); none.failed()) return none;
   Call call;
   call.type = type;
   call.chunk_limit = settings_.chunk_limit;

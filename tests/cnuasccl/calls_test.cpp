@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -352,6 +353,34 @@ TEST(ExplainTest, TellsWhatIsTakenAndWhy) {
     EXPECT_OK(cnuasccl_all_reduce(comm, &one, &one, 1, CNUASCCL_FLOAT32, CNUASCCL_SUM));
     EXPECT_EQ(one, 4.0F);
   });
+}
+
+// GPUs of two racks: with a link between them that is no faster than a port, not everybody sends to
+// everybody.
+TEST(ExplainTest, FollowsTheRacks) {
+  constexpr int kRanks = 8;
+  cnuasccl_inproc* world = nullptr;
+  ASSERT_EQ(cnuasccl_inproc_create(kRanks, 1, kHangGuardNs, &world), CNUASCCL_OK);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      cnuasccl_bootstrap boot{};
+      EXPECT_OK(cnuasccl_inproc_bootstrap(world, rank, &boot));
+      cnuasccl_comm_t comm = nullptr;
+      EXPECT_OK(cnuasccl_comm_init_rank(&comm, &boot,
+                                        static_cast<std::uint16_t>((rank < 4 ? 0x0100 : 0x0200) + rank)));
+      EXPECT_EQ(explained(comm, CNUASCCL_ALL_REDUCE, 10'000'000).choice.algorithm, CNUASCCL_CHAIN);
+      EXPECT_THAT(explained(comm, CNUASCCL_ALL_REDUCE, 10'000'000).text,
+                  testing::AllOf(HasSubstr("2 racks with 2500 MB/s between them"),
+                                 HasSubstr("by what crosses between racks")));
+      configure(comm, [](cnuasccl_config& config) { config.uplink_bytes_per_s = 40'000'000'000; });
+      EXPECT_EQ(explained(comm, CNUASCCL_ALL_REDUCE, 10'000'000).choice.algorithm, CNUASCCL_DIRECT);
+      cnuasccl_comm_destroy(comm);
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  cnuasccl_inproc_destroy(world);
 }
 
 class EnvironmentTest : public testing::Test {
