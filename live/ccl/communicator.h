@@ -10,6 +10,7 @@
 #include "live/ccl/mailbox.h"
 #include "live/ccl/membership.h"
 #include "live/ccl/operation.h"
+#include "live/ccl/scratch.h"
 
 #include <atomic>
 #include <cstddef>
@@ -75,7 +76,6 @@ class Communicator {
   void release() noexcept;
   Failure ready() const;
   ccl::Racks racks() const;
-  std::byte* scratch(std::size_t bytes);
   Failure plan(const ccl::Problem& problem, ccl::DataType type, Choice& out);
   // Every rank's `bytes` bytes to all, by the library itself.
   Failure exchange(ccl::EnvelopeKind kind, const std::byte* own, std::byte* all, std::size_t bytes);
@@ -105,8 +105,7 @@ class Communicator {
   std::string carrier_name_;  // guarded by text_mutex_
   Mailbox mailbox_;
   std::uint32_t sequence_ = 0;
-  std::unique_ptr<std::byte[]> scratch_;
-  std::size_t scratch_bytes_ = 0;
+  Scratch scratch_;
   std::vector<Planned> plans_;
   std::size_t next_plan_ = 0;
   FlightRecorder recorder_;

@@ -16,7 +16,6 @@ namespace cnuas::live::collectives {
 namespace {
 
 constexpr std::size_t kMostPlans = 16;
-constexpr std::size_t kMostScratchKept = 64 << 20;
 constexpr std::size_t kReceiveAtOnce = 256;
 constexpr std::int64_t kMicro = 1'000;
 constexpr std::int64_t kMilli = 1'000'000;
@@ -131,16 +130,6 @@ Failure Communicator::plan(const ccl::Problem& problem, ccl::DataType type, Choi
   return {};
 }
 
-std::byte* Communicator::scratch(std::size_t bytes) {
-  if (bytes > scratch_bytes_) {
-    scratch_.reset();
-    scratch_bytes_ = 0;
-    scratch_.reset(new std::byte[bytes]);
-    scratch_bytes_ = bytes;
-  }
-  return scratch_.get();
-}
-
 Failure Communicator::collective(const Request& request) {
   const Turn turn(*this);
   if (Failure busy = turn.check(); busy.failed()) return busy;
@@ -201,7 +190,8 @@ Failure Communicator::run(const ccl::Schedule& schedule, const Call& given, cons
     // The schedules of all_to_all write to blocks whose own contents are still to be sent.
     const bool copies = call.kind == ccl::EnvelopeKind::all_to_all && entry.in_place;
     const std::size_t input = copies ? schedule.problem().count * size_of(call.type) : 0;
-    memory.scratch = scratch(input + schedule.scratch_elements(membership_.rank()) * size_of(call.type));
+    memory.scratch =
+        scratch_.take(input + schedule.scratch_elements(membership_.rank()) * size_of(call.type));
     if (copies) {
       if (input > 0) std::memcpy(memory.scratch, buffers.input, input);
       memory.input = memory.scratch;
@@ -218,10 +208,6 @@ Failure Communicator::run(const ccl::Schedule& schedule, const Call& given, cons
     poison(why);
   }
   ++sequence_;
-  if (scratch_bytes_ > kMostScratchKept) {
-    scratch_.reset();
-    scratch_bytes_ = 0;
-  }
   entry.took_ns = now_ns() - began;
   entry.status = why.status;
   entry.text = why.text;

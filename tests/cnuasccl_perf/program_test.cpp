@@ -126,6 +126,19 @@ TEST_F(PerfProgram, RanksAsThreads) {
   EXPECT_EQ(results()["results"][0]["transport"], "inproc");
 }
 
+TEST_F(PerfProgram, TakesTheCommandsOfNcclTests) {
+  expect_right("all_reduce -b 8 -e 128 -f 4 -t 1 -g 2 -n 2 -w 1 -c 3 -T 30 -N 2 -z 0 -m 1", 3 * 2);
+  EXPECT_EQ(results()["ranks"], 2);
+  EXPECT_THAT(errors(), HasSubstr("note: -z,--blocking has no meaning here"));
+  EXPECT_THAT(output(), HasSubstr("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : "));
+  expect_right("broadcast -b 8 -e 8 -t 3 -n 2 --transport inproc", 1);
+  EXPECT_EQ(results()["ranks"], 3);
+  std::filesystem::remove(folder_ / "out");
+  EXPECT_EQ(run("all_reduce -b 8 -e 8 -n 1 -c 0"), 0);
+  EXPECT_TRUE(results()["results"][0]["in_place"]["nwrong"].is_null());
+  EXPECT_THAT(output(), testing::Not(HasSubstr("Out of bounds")));
+}
+
 TEST_F(PerfProgram, OneRank) {
   expect_right("all --ranks 1 -n 1 -b 4K -e 4K", 5);
 }
@@ -163,6 +176,8 @@ TEST_F(PerfProgram, RefusesWhatItCannotDo) {
   const std::pair<const char*, const char*> cases[] = {
       {"all_reduce --transport shm", "not available in this version"},
       {"all_reduce --ranks 9", "a switch has ports for 8 ranks"},
+      {"all_reduce -t 9 -g 9", "that makes 81 ranks"},
+      {"all_reduce --ranks 2 -g 2", "--ranks"},
       {"all_reduce --rack 2", "--rack: is for the switch at --run-dir"},
       {"all_reduce -b 8 -e 4", "-b is more than -e"},
       {"all_reduce -b 0 -e 4 -f 2", "0 bytes times"},

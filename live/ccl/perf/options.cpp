@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kMostSocketRanks = 8;  // ports of a switch
 constexpr int kMostThreads = 64;
+constexpr int kMostCycles = 1'000;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32;
 constexpr std::uint64_t kMostRows = 10'000;
 
@@ -164,15 +165,23 @@ struct Words {
   std::string op = "sum";
   std::string root = "0";
   std::string transport = "socket";
+  std::optional<int> threads;
+  std::optional<int> gpus;
   int average = 1;
-  int check = 1;
   double timeout_s = 60;
 };
 
 void add_sizes_and_counts(CLI::App& app, Options& options, Words& words) {
-  app.add_option("--ranks", options.ranks, "Ranks, each a process with --transport socket")
+  CLI::Option* ranks =
+      app.add_option("--ranks", options.ranks, "Ranks, each a process with --transport socket")
+          ->check(CLI::Range(1, kMostThreads))
+          ->capture_default_str();
+  app.add_option("-t,--nthreads", words.threads, "Ranks are -t times -g")
       ->check(CLI::Range(1, kMostThreads))
-      ->capture_default_str();
+      ->excludes(ranks);
+  app.add_option("-g,--ngpus", words.gpus, "As -t: with nccl-tests, GPUs a thread")
+      ->check(CLI::Range(1, kMostThreads))
+      ->excludes(ranks);
   add_size(app, "-b,--minbytes", options.least_bytes, "Smallest size (32M)");
   add_size(app, "-e,--maxbytes", options.most_bytes, "Largest size (32M)");
   add_size(app, "-i,--stepbytes", options.step_bytes, "From one size to the next (1M)");
@@ -184,7 +193,11 @@ void add_sizes_and_counts(CLI::App& app, Options& options, Words& words) {
   app.add_option("-w,--warmup_iters", options.warm_up, "Calls before them")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  app.add_option("-c,--check", words.check, "1: compare what every rank has with the serial fold; 0: do not")
+  app.add_option("-N,--run_cycles", options.cycles, "Everything so many times")
+      ->check(CLI::Range(1, kMostCycles))
+      ->capture_default_str();
+  app.add_option("-c,--check", options.checks,
+                 "Calls of which every rank's results are compared with the serial fold; 0: none")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   app.add_option("-a,--average", words.average,
@@ -207,7 +220,7 @@ void add_what(CLI::App& app, Words& words) {
 }
 
 void add_how(CLI::App& app, Options& options, Words& words) {
-  app.add_option("-J,--json", options.json, "File for the results as JSON");
+  app.add_option("-J,--json,--output_file", options.json, "File for the results as JSON");
   app.add_option("--transport", words.transport,
                  "socket: processes over a switch; inproc: threads of one process; shm: not in this version")
       ->check(CLI::IsMember({"socket", "shm", "inproc"}))
@@ -225,21 +238,40 @@ void add_how(CLI::App& app, Options& options, Words& words) {
       ->capture_default_str();
   app.add_option("--rack", options.rack, "Ranks are GPUs RACK/PORT; otherwise those that the switch expects")
       ->check(CLI::Range(1u, 254u));
-  app.add_option("--timeout", words.timeout_s, "Seconds without progress after which a rank gives up")
+  app.add_option("-T,--timeout", words.timeout_s, "Seconds without progress after which a rank gives up")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
   app.add_option("--flight", options.flight, "Folder for the ranks' flight recorders, rank_R.json");
 }
 
+// What nccl-tests has for GPUs: commands that set it work, and are told that it makes no difference.
+void add_without_meaning(CLI::App& app) {
+  for (const char* names : {"-m,--agg_iters", "-z,--blocking", "-G,--cudagraph", "-C,--report_cputime",
+                            "-p,--parallel_init", "-R,--local_register"}) {
+    app.add_option_function<int>(
+           names,
+           [names](const int&) {
+             std::fprintf(stderr,
+                          "note: %s has no meaning here; calls block, and are made one after the other\n",
+                          names);
+           },
+           "No meaning here")
+        ->group("");
+  }
+}
+
 // Empty: all is well.
 std::string take(const Words& words, Options& options) {
   if (words.transport == "shm") return "--transport shm: not available in this version; use socket or inproc";
+  if (words.threads || words.gpus) options.ranks = words.threads.value_or(1) * words.gpus.value_or(1);
+  if (options.ranks > kMostThreads)
+    return "-t, -g: that makes " + std::to_string(options.ranks) + " ranks; there may be " +
+           std::to_string(kMostThreads);
   options.transport = words.transport == "socket" ? Transport::socket : Transport::inproc;
   options.collectives = values_in(kCollectives, words.collective);
   options.types = values_in(kTypes, words.type);
   options.operators = values_in(kOperators, words.op);
   options.average = static_cast<Average>(words.average);
-  options.check = words.check != 0;
   options.timeout_ns = static_cast<std::int64_t>(words.timeout_s * 1e9);
   if (words.root == "all") {
     for (int root = 0; root < options.ranks; ++root)
@@ -264,6 +296,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& status) {
   add_what(app, words);
   add_sizes_and_counts(app, options, words);
   add_how(app, options, words);
+  add_without_meaning(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

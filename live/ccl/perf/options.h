@@ -30,7 +30,8 @@ struct Options {
   std::uint64_t step_factor = 1;  // 1: steps of step_bytes
   int iterations = 20;
   int warm_up = 1;
-  bool check = true;
+  int cycles = 1;  // of everything
+  int checks = 1;  // calls whose results are compared
   std::vector<cnuasccl_type_t> types;
   std::vector<cnuasccl_op_t> operators;
   std::vector<int> roots;

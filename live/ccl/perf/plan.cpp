@@ -61,6 +61,9 @@ std::vector<Row> plan(const Options& options) {
       }
     }
   }
+  const std::vector<Row> cycle = rows;
+  for (int i = 1; i < options.cycles; ++i)
+    rows.insert(rows.end(), cycle.begin(), cycle.end());
   return rows;
 }
 

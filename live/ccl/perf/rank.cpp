@@ -162,11 +162,13 @@ class Measuring {
   cnuasccl_status_t measure() {
     if (const auto status = choose(); status != CNUASCCL_OK) return status;
     prepare();
-    fill();
-    if (options_.check) {
+    report_.wrong = 0;
+    for (int i = 0; i < options_.checks; ++i) {
+      fill();
       if (const auto status = call(1); status != CNUASCCL_OK) return status;
-      report_.wrong = count_wrong(*row_, place_.rank, options_.ranks, recv_, exact_);
+      report_.wrong += count_wrong(*row_, place_.rank, options_.ranks, recv_, exact_);
     }
+    fill();
     if (const auto status = call(options_.warm_up); status != CNUASCCL_OK) return status;
     // What reductions in place have made of the numbers must not make them slower.
     fill();

@@ -68,7 +68,7 @@ void Results::take(std::size_t rank, const Report& report) {
 void Results::print_head() const {
   std::printf("# cnuasccl-perf %s: %d ranks, transport %s, %d calls after %d, %s\n", cnuasccl_version(),
               options_.ranks, name_of(options_.transport), options_.iterations, options_.warm_up,
-              options_.check ? "results checked" : "results not checked");
+              options_.checks > 0 ? "results checked" : "results not checked");
   std::printf("#\n# %83s %37s\n", "out-of-place", "in-place");
   std::printf("# %10s %12s %7s %6s %6s", "size", "count", "type", "redop", "root");
   for (int side = 0; side < 2; ++side)
@@ -97,7 +97,7 @@ void Results::print_side(const Row& row, const Side& side) const {
   const double time = time_ns(side);
   std::printf(" %10.2f %8.3f %8.3f", time / kNsPerUs, algorithm_bandwidth(row, time),
               bus_bandwidth(row, options_.ranks, time));
-  if (options_.check) {
+  if (options_.checks > 0) {
     std::printf(" %8llu", static_cast<unsigned long long>(side.wrong));
   } else {
     std::printf(" %8s", "N/A");
@@ -118,10 +118,10 @@ double Results::average_bandwidth() const {
 }
 
 void Results::print_foot() const {
-  if (options_.check)
-    std::printf("# Wrong elements   : %llu %s\n", static_cast<unsigned long long>(wrong_),
+  if (options_.checks > 0)
+    std::printf("# Out of bounds values : %llu %s\n", static_cast<unsigned long long>(wrong_),
                 wrong_ == 0 ? "OK" : "FAILED");
-  std::printf("# Avg bus bandwidth: %.4f\n", average_bandwidth());
+  std::printf("# Avg bus bandwidth    : %g\n", average_bandwidth());
   std::fflush(stdout);
 }
 
@@ -131,7 +131,7 @@ Result<void> Results::write_json(const std::string& path) const {
     return Json{{"time", time / kNsPerUs},
                 {"alg_bw", algorithm_bandwidth(row, time)},
                 {"bus_bw", bus_bandwidth(row, options_.ranks, time)},
-                {"nwrong", options_.check ? Json(side.wrong) : Json(nullptr)}};
+                {"nwrong", options_.checks > 0 ? Json(side.wrong) : Json(nullptr)}};
   };
   Json results = Json::array();
   for (std::size_t i = 0; i < rows_.size(); ++i) {
