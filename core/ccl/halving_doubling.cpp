@@ -98,9 +98,11 @@ class ReduceScatter final : public Schedule {
     return lane == kSend ? send_step(rank, index) : receive_step(rank, index);
   }
 
-  // Partials stand where they stand in the vector.
+  // Partials stand where they stand in the vector; the first round's are the input, the last one's the
+  // output.
   std::uint64_t scratch_elements(Rank rank) const override {
-    return core_.is_extra(rank) ? 0 : problem().count;
+    if (core_.is_extra(rank)) return 0;
+    return core_.rounds() == 1 && !core_.has_extra(core_.core_of(rank)) ? 0 : problem().count;
   }
 
  private:

@@ -88,6 +88,12 @@ Picoseconds uplink_time_of(Collective collective, Algorithm algorithm, Rank rank
   return uplink_time(*make_schedule({collective, algorithm, ranks, count, 0, 1}).value(), 4, racks);
 }
 
+// Two ranks fold what comes in as it comes, into the result.
+TEST(SelectTest, WhatIsFoldedWithoutAWayThroughScratchIsTaken) {
+  EXPECT_EQ(selected(Collective::reduce_scatter, 2, 1 << 24, true), Algorithm::halving);
+  EXPECT_EQ(selected(Collective::all_reduce, 2, 1 << 24, true), Algorithm::halving_doubling);
+}
+
 TEST(RacksTest, WhatCrosses) {
   constexpr std::uint64_t kRate = 4'000'000'000;  // an element in a nanosecond
   const Racks two = racks_of(2, 4, kRate);

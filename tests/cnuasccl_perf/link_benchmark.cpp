@@ -42,7 +42,7 @@ constexpr std::size_t kPayloadBytes = 61'480;
 constexpr std::size_t kFrameBytes = wire::kHeaderBytes + kPayloadBytes;
 constexpr std::array kRanks{2, 4};
 constexpr std::array kCollectives{"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"};
-constexpr std::array<std::uint64_t, 3> kSizes{256 << 10, 1 << 20, 4 << 20};
+constexpr std::array<std::uint64_t, 4> kSizes{256 << 10, 1 << 20, 8 << 20, 128 << 20};
 constexpr double kBar = 0.8;
 
 // What each endpoint of the relay sends, and receives.
@@ -57,7 +57,7 @@ constexpr Load kStream{0, 2'000};
 
 // So many calls that an endpoint, or a rank, sends about as much as an endpoint that streams.
 int calls_for(double bytes_a_call) {
-  return std::clamp(static_cast<int>(kStream.bytes() / bytes_a_call), 30, 2'000);
+  return std::clamp(static_cast<int>(kStream.bytes() / bytes_a_call), 4, 2'000);
 }
 
 live::UniqueFd socket_at(const std::string& path, bool listening) {
