@@ -304,6 +304,29 @@ TEST_F(SocketLink, IsTheGpuOfItsPortUnlessSaidOtherwise) {
   cnuasccl_link_close(link);
 }
 
+TEST_F(SocketLink, WaitsUntilThereIsAWayToAGpu) {
+  const End a = open(0);
+  char why[256];
+  const std::uint16_t gpus[] = {0x0100, 0x0103};
+  EXPECT_EQ(cnuasccl_link_wait_for(a.link.get(), gpus, 1, 0, why, sizeof why), CNUASCCL_OK) << "itself";
+  EXPECT_EQ(cnuasccl_link_wait_for(a.link.get(), gpus, 2, 10'000'000, why, sizeof why), CNUASCCL_TIMEOUT);
+  EXPECT_THAT(why, testing::HasSubstr("1/3"));
+  End b;
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    b = open(3);
+    EXPECT_EQ(cnuasccl_link_wait_for(b.link.get(), gpus, 2, 60'000'000'000, nullptr, 0), CNUASCCL_OK);
+  });
+  EXPECT_EQ(cnuasccl_link_wait_for(a.link.get(), gpus, 2, 60'000'000'000, why, sizeof why), CNUASCCL_OK)
+      << why;
+  later.join();
+  EXPECT_EQ(cnuasccl_link_wait_for(nullptr, gpus, 2, 0, nullptr, 0), CNUASCCL_INVALID_ARGUMENT);
+  EXPECT_EQ(cnuasccl_link_wait_for(a.link.get(), nullptr, 1, 0, nullptr, 0), CNUASCCL_INVALID_ARGUMENT);
+  EXPECT_EQ(cnuasccl_link_wait_for(a.link.get(), gpus, 2, -1, nullptr, 0), CNUASCCL_INVALID_ARGUMENT);
+  const std::uint16_t none[] = {0};
+  EXPECT_EQ(cnuasccl_link_wait_for(a.link.get(), none, 1, 0, nullptr, 0), CNUASCCL_INVALID_ARGUMENT);
+}
+
 // A signal is for the threads of the program, not for the one that reads.
 TEST_F(SocketLink, ItsThreadTakesNoSignals) {
   static std::atomic<int> taken;

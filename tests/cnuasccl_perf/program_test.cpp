@@ -167,6 +167,34 @@ TEST_F(PerfProgram, RanksAreTheGpusThatTheSwitchExpects) {
   EXPECT_THAT(errors(), HasSubstr("2/0"));
 }
 
+// Two switches and the link between them, each rank a process.
+TEST_F(PerfProgram, RanksOfTwoRacks) {
+  expect_right("all --ranks 9 -n 1 -w 0 -b 200 -e 200000 -f 1000 -d int64 -o sum", 5 * 2);
+  expect_right("all_reduce --ranks 16 -n 1 -w 0 -b 4K -e 1M -f 256 -d float -o sum", 2);
+  expect_right("all_reduce --ranks 4 --first-port 6 -n 1 -w 0 -b 4K -e 4K --algorithm chain", 1);
+  EXPECT_EQ(run("all_reduce --ranks 16 -n 1 -w 0 -b 64K -e 64K --algorithm ring --any-order"), 0) << errors();
+}
+
+TEST_F(PerfProgram, SwitchesThatRunAndAreLinked) {
+  std::vector<DaemonProcess> daemons;
+  for (const char* rack : {"1", "2"}) {
+    DaemonSettings settings;
+    settings.run_dir = folder_ / ("rack" + std::string(rack));
+    settings.log_file = folder_ / "log";
+    settings.arguments = {"--config", CNUAS_SOURCE_DIR "/scenarios/two-racks.yaml", "--rack", rack};
+    if (!daemons.empty())
+      settings.arguments.insert(settings.arguments.end(),
+                                {"--uplink", daemons[0].run_dir() + "/port_8.sock"});
+    Result<DaemonProcess> daemon = DaemonProcess::start(settings);
+    ASSERT_TRUE(daemon) << daemon.error().message;
+    daemons.push_back(std::move(*daemon));
+  }
+  const std::string both = " --run-dir " + daemons[0].run_dir() + " --run-dir " + daemons[1].run_dir();
+  expect_right("all --ranks 2 --first-port 7 -n 1 -b 64K -e 64K" + both, 5);
+  daemons.erase(daemons.begin());  // and now they are not
+  EXPECT_EQ(run("all_reduce --ranks 2 --first-port 7 -b 4K -e 4K" + both), 4);
+}
+
 TEST_F(PerfProgram, SaysThatThereIsNoSwitch) {
   EXPECT_EQ(run("all_gather --ranks 2 -b 4K -e 4K --run-dir " + (folder_ / "none")), 4);
   EXPECT_THAT(errors(), HasSubstr("none/port_0.sock"));
@@ -175,10 +203,13 @@ TEST_F(PerfProgram, SaysThatThereIsNoSwitch) {
 TEST_F(PerfProgram, RefusesWhatItCannotDo) {
   const std::pair<const char*, const char*> cases[] = {
       {"all_reduce --transport shm", "not available in this version"},
-      {"all_reduce --ranks 9", "a switch has ports for 8 ranks"},
+      {"all_reduce --ranks 17", "2 switches have ports for 16 ranks"},
+      {"all_reduce --ranks 6 --first-port 6", "2 switches have ports for 4 ranks"},
+      {"all_reduce --ranks 9 --run-dir x", "a switch has ports for 8 ranks"},
+      {"all_reduce --ranks 2 --run-dir x --run-dir y --rack 1", "--rack: is for the one switch"},
       {"all_reduce -t 9 -g 9", "that makes 81 ranks"},
       {"all_reduce --ranks 2 -g 2", "--ranks"},
-      {"all_reduce --rack 2", "--rack: is for the switch at --run-dir"},
+      {"all_reduce --rack 2", "--rack: is for the one switch at --run-dir"},
       {"all_reduce -b 8 -e 4", "-b is more than -e"},
       {"all_reduce -b 0 -e 4 -f 2", "0 bytes times"},
       {"all_reduce -b 1X", "'1X' is no size"},

@@ -10,7 +10,9 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <vector>
 
 namespace {
 
@@ -38,20 +40,23 @@ int run(Result<World> world, const Options& options, std::span<const Row> rows) 
   return exit_code;
 }
 
-int run_over_switch(const Options& options, std::span<const Row> rows) {
+int run_over_switches(const Options& options, std::span<const Row> rows) {
   const Result<TemporaryDirectory> directory = TemporaryDirectory::make();
   if (!directory) return say(directory.error());
-  std::optional<OwnSwitch> own;
-  std::string run_dir = options.run_dir;
-  if (run_dir.empty()) {
-    run_dir = OwnSwitch::run_dir_in(directory->path());
-    Result<OwnSwitch> started = OwnSwitch::start(directory->path());
+  std::vector<OwnSwitch> own;
+  std::vector<std::string> run_dirs = options.run_dirs;
+  const unsigned racks = run_dirs.empty() ? options.racks() : 0;
+  for (unsigned rack = 1; rack <= racks; ++rack) {
+    run_dirs.push_back(OwnSwitch::run_dir_in(directory->path(), rack));
+    Result<OwnSwitch> started = OwnSwitch::start(directory->path(), rack, racks);
     if (!started) return say(started.error());
-    own.emplace(std::move(*started));
+    own.push_back(std::move(*started));
   }
-  const int exit_code = run(World::over_switch(options, rows, run_dir, directory->path()), options, rows);
-  const std::string end = own ? own->end() : "";
-  if (!end.empty()) std::fprintf(stderr, "error: the switch %s\n", end.c_str());
+  const int exit_code = run(World::over_switches(options, rows, run_dirs, directory->path()), options, rows);
+  for (OwnSwitch& each : own) {
+    const std::string end = each.end();
+    if (!end.empty()) std::fprintf(stderr, "error: a switch %s\n", end.c_str());
+  }
   return exit_code;
 }
 
@@ -66,7 +71,7 @@ int run_command_line(int argc, char** argv) {
   }
   hold_signals();
   const std::vector<Row> rows = plan(*options);
-  if (options->transport == Transport::socket) return run_over_switch(*options, rows);
+  if (options->transport == Transport::socket) return run_over_switches(*options, rows);
   return run(World::in_process(*options, rows), *options, rows);
 }
 

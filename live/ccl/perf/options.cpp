@@ -12,7 +12,7 @@
 namespace cnuas::live::perf {
 namespace {
 
-constexpr int kMostSocketRanks = 8;  // ports of a switch
+constexpr std::size_t kMostOwnSwitches = 2;  // a switch has one link to another
 constexpr int kMostThreads = 64;
 constexpr int kMostCycles = 1'000;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32;
@@ -137,16 +137,17 @@ void add_algorithm(CLI::App& app, Options& options) {
 
 // What no single option can know. Empty: all is well.
 std::string check_together(const Options& options) {
-  if (options.transport == Transport::socket && options.ranks > kMostSocketRanks)
-    return "--ranks: a switch has ports for " + std::to_string(kMostSocketRanks) +
-           " ranks; --transport inproc has up to " + std::to_string(kMostThreads);
-  if (options.first_port + static_cast<unsigned>(options.ranks) > kMostSocketRanks &&
-      options.transport == Transport::socket)
-    return "--first-port: there are no " + std::to_string(options.ranks) + " ports from " +
-           std::to_string(options.first_port) + " on";
-  if (options.transport != Transport::socket && !options.run_dir.empty())
+  if (options.transport == Transport::socket) {
+    const std::size_t switches = options.run_dirs.empty() ? kMostOwnSwitches : options.run_dirs.size();
+    if (options.racks() > switches)
+      return "--ranks: " +
+             std::string(switches == 1 ? "a switch has" : std::to_string(switches) + " switches have") +
+             " ports for " + std::to_string(switches * options.ports_a_switch()) +
+             " ranks; --transport inproc has up to " + std::to_string(kMostThreads);
+  } else if (!options.run_dirs.empty()) {
     return "--run-dir: only --transport socket has a switch";
-  if (options.run_dir.empty() && options.rack != 0) return "--rack: is for the switch at --run-dir";
+  }
+  if (options.run_dirs.size() != 1 && options.rack != 0) return "--rack: is for the one switch at --run-dir";
   if (options.least_bytes > options.most_bytes) return "-b is more than -e";
   if (options.step_factor < 2 && options.step_bytes == 0 && options.least_bytes < options.most_bytes)
     return "-i: a step of 0 never gets from -b to -e";
@@ -232,8 +233,13 @@ void add_how(CLI::App& app, Options& options, Words& words) {
          "1: chunks carry a CRC-32C; 0: they do not; -1: where the transport may change bytes: not here")
       ->check(CLI::Range(-1, 1))
       ->capture_default_str();
-  app.add_option("--run-dir", options.run_dir, "Directory of a switch that runs; otherwise one is started");
-  app.add_option("--first-port", options.first_port, "Rank 0's port; the others have the next")
+  app.add_option("--run-dir", options.run_dirs,
+                 "Directory of a switch that runs, or of several that are linked: ranks fill the ports of "
+                 "the first, then "
+                 "those of the next. Otherwise one is started, or two for more than 8 ranks")
+      ->allow_extra_args(false);
+  app.add_option("--first-port", options.first_port,
+                 "The first rank's port at a switch; the others have the next")
       ->check(CLI::Range(0u, 7u))
       ->capture_default_str();
   app.add_option("--rack", options.rack, "Ranks are GPUs RACK/PORT; otherwise those that the switch expects")

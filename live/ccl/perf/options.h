@@ -17,6 +17,8 @@ inline constexpr int kUsage = 2;
 inline constexpr int kInputOutput = 4;
 inline constexpr int kInternal = 70;
 
+inline constexpr unsigned kGpuPorts = 8;  // of a switch
+
 enum class Transport { socket, inproc };
 // How the ranks' times become the one that is shown; numbers as nccl-tests has them.
 enum class Average { rank_0 = 0, mean = 1, least = 2, most = 3 };
@@ -40,12 +42,16 @@ struct Options {
   Transport transport = Transport::socket;
   cnuasccl_algorithm_t algorithm = CNUASCCL_AUTO;
   bool any_order = false;
-  int checksum = -1;    // as in cnuasccl_config
-  std::string run_dir;  // of a switch that runs; empty: one of its own
+  int checksum = -1;                  // as in cnuasccl_config
+  std::vector<std::string> run_dirs;  // of switches that run; empty: some of its own
   unsigned first_port = 0;
   unsigned rack = 0;  // 0: the switch knows
   std::int64_t timeout_ns = 60'000'000'000;
   std::string flight;  // folder for the ranks' flight recorders; empty: none
+
+  unsigned ports_a_switch() const { return kGpuPorts - first_port; }
+  // Switches of its own that it takes.
+  unsigned racks() const { return (static_cast<unsigned>(ranks) + ports_a_switch() - 1) / ports_a_switch(); }
 };
 
 // None: the program ends with `status`; what there is to say has been said.

@@ -25,15 +25,21 @@ constexpr std::chrono::seconds kStartLimit{20};
 constexpr int kEndPatienceMs = 7'000;  // the switch drains for up to five seconds
 // Ranks that a busy machine does not run for a while are not dead: the switch holds their peers up for longer
 // than its usual 50 ms before it drops what they have not read.
-constexpr const char* kFabric =
-    "scenario: cnuasccl-perf\n"
-    "description: The switch between the ranks\n"
-    "fabric:\n"
-    "  gpus_per_rack: 8\n"
-    "  link: nvlink4\n"
-    "  switch: {port_buffer: 1 MiB, stall_timeout: 10 s}\n"
-    "workload:\n"
-    "  - {collective: all_reduce, sizes: [1 KiB]}\n";
+std::string fabric_of(unsigned racks) {
+  return "scenario: cnuasccl-perf\n"
+         "description: The switches between the ranks\n"
+         "fabric:\n"
+         "  racks: " +
+         std::to_string(racks) +
+         "\n"
+         "  gpus_per_rack: 8\n"
+         "  link: nvlink4\n" +
+         (racks > 1 ? "  inter_switch: {bandwidth: 400 GB/s, latency: 1 us}\n" : "") +
+         "  switch: {port_buffer: 1 MiB, stall_timeout: 10 s}\n"
+         "workload:\n"
+         "  - {collective: all_reduce, sizes: [1 KiB]}\n";
+}
+
 // A socket's path has at most 107 bytes: this leaves room for the names below the directory.
 constexpr std::size_t kMostDirectoryBytes = 70;
 
@@ -84,17 +90,20 @@ TemporaryDirectory::~TemporaryDirectory() {
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
-Result<OwnSwitch> OwnSwitch::start(const std::string& directory) {
+Result<OwnSwitch> OwnSwitch::start(const std::string& directory, unsigned rack, unsigned racks) {
   const std::string program = switch_program();
-  const std::string run_dir = run_dir_in(directory);
-  const std::string log = directory + "/switch.log";
-  const std::string fabric = directory + "/fabric.yaml";
+  const std::string run_dir = run_dir_in(directory, rack);
+  const std::string log = run_dir + ".log";
+  const std::string fabric = run_dir + ".yaml";
   std::ofstream file(fabric);
-  file << kFabric;
+  file << fabric_of(racks);
   file.close();
   if (!file) return os_error(errno, "cannot be written", fabric);
-  Result<Process> process = Process::run(
-      {program, "--run-dir", run_dir, "--config", fabric, "--log", "stderr", "--log-level", "warning"}, log);
+  std::vector<std::string> command{program,  "--run-dir",          run_dir, "--config", fabric,
+                                   "--rack", std::to_string(rack), "--log", "stderr",   "--log-level",
+                                   "warning"};
+  if (rack > 1) command.insert(command.end(), {"--uplink", run_dir_in(directory, 1) + "/port_8.sock"});
+  Result<Process> process = Process::run(command, log);
   if (!process) return tl::unexpected(process.error());
   const auto limit = std::chrono::steady_clock::now() + kStartLimit;
   while (!answers(run_dir + "/mgmt.sock")) {
@@ -111,8 +120,8 @@ std::string OwnSwitch::end() {
   return end_of(process_, log_);
 }
 
-std::string OwnSwitch::run_dir_in(const std::string& directory) {
-  return directory + "/switch";
+std::string OwnSwitch::run_dir_in(const std::string& directory, unsigned rack) {
+  return directory + "/rack" + std::to_string(rack);
 }
 
 OwnSwitch::~OwnSwitch() {

@@ -27,14 +27,14 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// A cnuasgpu-link-switchd of rack 1 with all that it needs in a directory; ended when it goes.
+// A cnuasgpu-link-switchd with all that it needs in a directory; ended when it goes.
 class OwnSwitch {
  public:
-  // The program beside this one, or else that of the search path. Waits until it answers. Errors: io, with
-  // what it has said.
-  static Result<OwnSwitch> start(const std::string& directory);
+  // The program beside this one, or else that of the search path, as the switch of one of `racks`, 1 or 2 of
+  // them; the second one dials the first. Waits until it answers. Errors: io, with what it has said.
+  static Result<OwnSwitch> start(const std::string& directory, unsigned rack, unsigned racks);
   // Where its sockets are.
-  static std::string run_dir_in(const std::string& directory);
+  static std::string run_dir_in(const std::string& directory, unsigned rack);
 
   OwnSwitch(OwnSwitch&&) noexcept = default;
   OwnSwitch& operator=(OwnSwitch&&) = delete;

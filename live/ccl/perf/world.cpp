@@ -4,6 +4,7 @@
 #include "live/ccl/socket/cnuasccl_link.h"
 #include "live/posix/os_error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <thread>
@@ -15,6 +16,7 @@ namespace cnuas::live::perf {
 namespace {
 
 constexpr std::uint32_t kFramesPerReceiver = 64;  // among threads
+constexpr std::int64_t kReachNs = 10'000'000'000;
 
 struct Pipe {
   UniqueFd reading;
@@ -44,9 +46,11 @@ std::string last_error() {
 }
 
 // The body of a rank's process.
-int run_at_port(const Options& options, std::span<const Row> rows, const std::string& run_dir,
+int run_at_port(const Options& options, std::span<const Row> rows, const std::vector<std::string>& run_dirs,
                 const std::string& meeting_dir, RankPlace place) {
-  const unsigned port = options.first_port + static_cast<unsigned>(place.rank);
+  const auto rank = static_cast<unsigned>(place.rank);
+  const std::string& run_dir = run_dirs[rank / options.ports_a_switch()];
+  const unsigned port = options.first_port + rank % options.ports_a_switch();
   cnuasccl_link_options wanted;
   cnuasccl_link_options_init(&wanted, sizeof wanted);
   wanted.run_dir = run_dir.c_str();
@@ -67,6 +71,15 @@ int run_at_port(const Options& options, std::span<const Row> rows, const std::st
     return report_failure(place.report_fd, status, "meeting the other ranks", last_error().c_str());
   const std::unique_ptr<cnuasccl_store, StoreCloser> store(joined);
   cnuasccl_store_bootstrap(store.get(), &place.bootstrap);
+  std::vector<std::uint16_t> gpus(static_cast<std::size_t>(options.ranks));
+  if (const auto status =
+          place.bootstrap.allgather(&place.gpu_id, gpus.data(), sizeof place.gpu_id, place.bootstrap.context);
+      status != CNUASCCL_OK)
+    return report_failure(place.report_fd, status, "meeting the other ranks", last_error().c_str());
+  if (const auto status = cnuasccl_link_wait_for(link.get(), gpus.data(), gpus.size(),
+                                                 std::min(options.timeout_ns, kReachNs), why, sizeof why);
+      status != CNUASCCL_OK)
+    return report_failure(place.report_fd, status, "reaching the other ranks", why);
   return run_rank(options, rows, place);
 }
 
@@ -97,8 +110,8 @@ int run_threads(const Options& options, std::span<const Row> rows, const std::ve
 
 }  // namespace
 
-Result<World> World::over_switch(const Options& options, std::span<const Row> rows,
-                                 const std::string& run_dir, const std::string& meeting_dir) {
+Result<World> World::over_switches(const Options& options, std::span<const Row> rows,
+                                   const std::vector<std::string>& run_dirs, const std::string& meeting_dir) {
   World world;
   for (int rank = 0; rank < options.ranks; ++rank) {
     Result<Pipe> pipe = make_pipe();
@@ -107,7 +120,7 @@ Result<World> World::over_switch(const Options& options, std::span<const Row> ro
     place.rank = rank;
     place.report_fd = pipe->writing.get();
     Result<Process> process =
-        Process::fork([&] { return run_at_port(options, rows, run_dir, meeting_dir, place); });
+        Process::fork([&] { return run_at_port(options, rows, run_dirs, meeting_dir, place); });
     if (!process) return tl::unexpected(process.error());
     world.processes_.push_back(std::move(*process));
     world.reports_.push_back(std::move(pipe->reading));

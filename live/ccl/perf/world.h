@@ -15,9 +15,11 @@ namespace cnuas::live::perf {
 
 class World {
  public:
-  // Ranks over the switch in `run_dir`, which meet at a socket in `meeting_dir`. Errors: io.
-  static Result<World> over_switch(const Options& options, std::span<const Row> rows,
-                                   const std::string& run_dir, const std::string& meeting_dir);
+  // Ranks over the switches in `run_dirs`, filling the ports of the first before those of the next; they meet
+  // at a socket in `meeting_dir`. Errors: io.
+  static Result<World> over_switches(const Options& options, std::span<const Row> rows,
+                                     const std::vector<std::string>& run_dirs,
+                                     const std::string& meeting_dir);
   // Threads of a process of their own. Errors: io.
   static Result<World> in_process(const Options& options, std::span<const Row> rows);
 

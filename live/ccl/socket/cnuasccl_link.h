@@ -55,6 +55,14 @@ CNUASCCL_API cnuasccl_status_t cnuasccl_link_wrap(struct cnuaslink* endpoint, st
 /* NULL is allowed. */
 CNUASCCL_API void cnuasccl_link_close(struct cnuasccl_link* link);
 
+/* Waits until the switch knows a way to each of `count` GPUs; its own may be among them. Frames for a GPU
+ * that it knows no way to are dropped: so, where ranks are not all there when the first of them begins, as
+ * with several switches, before the first collective. INVALID_ARGUMENT (also: timeout_ns below 0), NO_MEMORY;
+ * TIMEOUT: `error` says what is missing. A switch that cannot be asked is not waited for, and that is OK. */
+CNUASCCL_API cnuasccl_status_t cnuasccl_link_wait_for(struct cnuasccl_link* link, const uint16_t* gpus,
+                                                      size_t count, int64_t timeout_ns, char* error,
+                                                      size_t capacity);
+
 /* For cnuasccl_comm_set_link(). `extension` may be NULL; `extension_bytes` is its size. INVALID_ARGUMENT. */
 CNUASCCL_API cnuasccl_status_t cnuasccl_link_use(struct cnuasccl_link* link,
                                                  struct cnuasccl_link_transport* transport,

@@ -81,6 +81,7 @@ cnuasccl_link& link_of(void* context) {
   return *static_cast<cnuasccl_link*>(context);
 }
 
+constexpr std::chrono::milliseconds kAskAgain{2};
 // Well below the 50 ms after which a switch takes a reader for dead.
 constexpr std::chrono::milliseconds kIdle{10};
 // So much at a time that all peers' windows are read.
@@ -300,6 +301,29 @@ cnuasccl_status_t cnuasccl_link_wrap(cnuaslink* endpoint, cnuasccl_link** link) 
 
 void cnuasccl_link_close(cnuasccl_link* link) {
   delete link;
+}
+
+cnuasccl_status_t cnuasccl_link_wait_for(cnuasccl_link* link, const uint16_t* gpus, size_t count,
+                                         int64_t timeout_ns, char* error, size_t capacity) {
+  say(error, capacity, "", "");
+  if (link == nullptr || (gpus == nullptr && count > 0) || timeout_ns < 0) return CNUASCCL_INVALID_ARGUMENT;
+  const auto began = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < count;) {
+    cnuaslink_peer peer{};
+    const cnuaslink_result asked = cnuaslink_peer_transport(link->endpoint, gpus[i], &peer);
+    if (asked == CNUASLINK_UNAVAILABLE) return CNUASCCL_OK;
+    if (asked != CNUASLINK_OK) return status_of(asked);
+    if (gpus[i] == cnuaslink_id(link->endpoint) || peer.transport != CNUASLINK_TRANSPORT_NONE) {
+      ++i;
+      continue;
+    }
+    if (std::chrono::steady_clock::now() - began >= std::chrono::nanoseconds(timeout_ns)) {
+      say(error, capacity, "there is no way to a GPU", peer.reason);
+      return CNUASCCL_TIMEOUT;
+    }
+    std::this_thread::sleep_for(kAskAgain);
+  }
+  return CNUASCCL_OK;
 }
 
 cnuasccl_status_t cnuasccl_link_use(cnuasccl_link* link, cnuasccl_link_transport* transport,
