@@ -353,7 +353,8 @@ CNUASCCL_API cnuasccl_status_t cnuasccl_all_reduce(cnuasccl_comm_t comm, const v
                                                    size_t count, cnuasccl_type_t type, cnuasccl_op_t op);
 
 /* recv = send of rank `root`, on all ranks. Only the root's `send` is read. In place: send == recv.
- * The root may be done before anyone has received. */
+ * The root may be done before anyone has received, and any rank before those after it: what goes wrong there,
+ * the next call returns. */
 CNUASCCL_API cnuasccl_status_t cnuasccl_broadcast(cnuasccl_comm_t comm, const void* send, void* recv,
                                                   size_t count, cnuasccl_type_t type, int root);
 

@@ -13,8 +13,10 @@ Picoseconds monotonic_now() {
   }();
   timespec time{};
   ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<Picoseconds>(time.tv_sec - start.tv_sec) * kSecond +
-         static_cast<Picoseconds>(time.tv_nsec - start.tv_nsec) * kNanosecond;
+  constexpr Picoseconds kMostSeconds = 9'000'000;
+  const auto seconds = static_cast<Picoseconds>(time.tv_sec - start.tv_sec);
+  if (seconds >= kMostSeconds) return kMostSeconds * kSecond;
+  return seconds * kSecond + static_cast<Picoseconds>(time.tv_nsec - start.tv_nsec) * kNanosecond;
 }
 
 }  // namespace cnuas::live

@@ -5,8 +5,8 @@
 
 namespace cnuas::live {
 
-// CLOCK_MONOTONIC in picoseconds, counted from the process's first call: 106 days fit. Never runs backwards.
-// Any thread.
+// CLOCK_MONOTONIC in picoseconds, counted from the process's first call. Never runs backwards; after 104
+// days, as many as fit with some to spare for deadlines, it stands still. Any thread.
 Picoseconds monotonic_now();
 
 }  // namespace cnuas::live
