@@ -1,45 +1,14 @@
 // Folding allocates nothing: this program counts every operator new.
 #include "core/ccl/fold.h"
 #include "core/ccl/fold_kernels.h"
-
-#include <cstdlib>
-#include <new>
+#include "tests/counted_allocations.h"
 
 #include <gtest/gtest.h>
 
-namespace {
-
-std::uint64_t allocations = 0;
-
-void* counted(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size);
-}
-void* operator new[](std::size_t size) {
-  return counted(size);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-
 namespace cnuas::ccl {
 namespace {
+
+using cnuas::test::allocations;
 
 TEST(FoldAllocation, TheCounterCounts) {
   const std::uint64_t before = allocations;

@@ -1,47 +1,17 @@
 // A switch that has seen its load allocates nothing. A program of its own: it replaces operator new.
 #include "core/switch/switch.h"
+#include "tests/counted_allocations.h"
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <utility>
 
 #include <gtest/gtest.h>
 
-namespace {
-
-std::uint64_t allocations = 0;
-
-void* counted(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size);
-}
-void* operator new[](std::size_t size) {
-  return counted(size);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-
 namespace cnuas::fabric_switch {
 namespace {
+
+using cnuas::test::allocations;
 
 GpuId gpu_at(PortIndex port) {
   return GpuId{static_cast<std::uint16_t>(0x100 + port)};

@@ -1,46 +1,16 @@
 // The event queue must not allocate once its buckets have grown: this program counts every operator new.
 
 #include "core/engine/event_queue.h"
+#include "tests/counted_allocations.h"
 
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
 #include <gtest/gtest.h>
 
-namespace {
-
-std::uint64_t allocations = 0;
-
-void* counted(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size);
-}
-void* operator new[](std::size_t size) {
-  return counted(size);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-
 namespace cnuas {
 namespace {
+
+using cnuas::test::allocations;
 
 // Enough randomness for delays, the same on every machine (Marsaglia's xorshift).
 class Delays {
