@@ -1,4 +1,5 @@
-"""Installs libcnuasccl and uses it as others would: from C and C++, through CMake and pkg-config; checks its symbols.
+"""Installs libcnuasccl, and its link with what that needs, and uses them as others would: from C and C++, through CMake
+and pkg-config; checks their symbols.
 
     /usr/bin/python3 tests/cnuasccl/package_test.py SOURCE BUILD LIBRARY
 """
@@ -38,6 +39,16 @@ class PackageTest(unittest.TestCase):
         run("cmake", "--build", build)
         self.assertIn("2 allgathers", run(build / "consumer_c"))
         run(build / "consumer_cpp")
+        self.assertFalse((build / "consumer_link").exists(), "the link needs more than is installed")
+
+    def test_a_consumer_of_the_link(self):
+        prefix, build = self.folder / "whole", self.folder / "link_consumer"
+        for component in ("cnuasccl", "cnuasccl_link", "endpoint"):
+            run("cmake", "--install", BUILD, "--component", component, "--prefix", prefix)
+        run("cmake", "-S", SOURCE / "tests/cnuasccl/consumer", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+        run("cmake", "--build", build)
+        self.assertIn("CNUASCCL_LINK_FAILED", run(build / "consumer_link"))
+        self.assertIn("socket: processes", run(prefix / "bin" / "cnuasccl-perf", "--help"))
 
     @unittest.skipUnless(shutil.which("pkg-config"), "pkg-config is not installed")
     def test_pkg_config(self):
@@ -49,11 +60,16 @@ class PackageTest(unittest.TestCase):
         self.assertIn("2 allgathers", run(program))
 
     def test_exports_what_the_header_declares_and_nothing_else(self):
-        header = (SOURCE / "live/ccl/cnuasccl.h").read_text()
-        declared = set(re.findall(r"^CNUASCCL_API\s[^(]*?\b(cnuasccl_\w+)\(", header, re.MULTILINE))
-        self.assertGreater(len(declared), 30)
+        self.check_exports(LIBRARY, "live/ccl/cnuasccl.h", 30, "CNUASCCL_0.1")
+        self.check_exports(LIBRARY.parent / "libcnuasccl_link.so", "live/ccl/socket/cnuasccl_link.h", 6,
+                           "CNUASCCL_LINK_0.1")
+
+    def check_exports(self, library, header, least, version_expected):
+        text = (SOURCE / header).read_text()
+        declared = set(re.findall(r"^CNUASCCL_API\s[^(]*?\b(cnuasccl_\w+)\(", text, re.MULTILINE))
+        self.assertGreater(len(declared), least)
         exported, versions = set(), set()
-        for line in run("nm", "--dynamic", "--defined-only", LIBRARY).splitlines():
+        for line in run("nm", "--dynamic", "--defined-only", library).splitlines():
             _, kind, symbol = line.split()
             if kind == "A":
                 continue  # the version itself
@@ -61,7 +77,7 @@ class PackageTest(unittest.TestCase):
             exported.add(name)
             versions.add(version)
         self.assertEqual(exported, declared)
-        self.assertEqual(versions, {"CNUASCCL_0.1"})
+        self.assertEqual(versions, {version_expected})
 
     def test_has_a_soname_and_its_links(self):
         dynamic = run("readelf", "--dynamic", LIBRARY)
