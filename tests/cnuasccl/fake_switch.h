@@ -44,7 +44,8 @@ class FakeLink {
     return extension;
   }
 
-  OnSend on_send;
+  OnSend on_send;     // data frames, counted from 0
+  OnSend on_control;  // credits and aborts, counted from 0
   std::string name = "fake";
   std::atomic<bool> dead{false};  // takes everything, delivers nothing
   std::atomic<bool> available{true};
@@ -80,12 +81,13 @@ class FakeLink {
     Outgoing frame{to, {first, first + size}};
     link.bytes += size;
     const bool control = is_control(frame.bytes);
-    const std::uint64_t index = control ? 0 : link.frames++;
+    const std::uint64_t index = control ? link.controls_++ : link.frames++;
     if (link.dead) return CNUASCCL_OK;
-    if (control || !link.on_send) {
+    const OnSend& on_send = control ? link.on_control : link.on_send;
+    if (!on_send) {
       link.waiting_.push_back(std::move(frame));
     } else {
-      for (Outgoing& each : link.on_send(index, std::move(frame)))
+      for (Outgoing& each : on_send(index, std::move(frame)))
         link.waiting_.push_back(std::move(each));
     }
     link.flush();
@@ -114,6 +116,7 @@ class FakeLink {
   cnuasccl_link_transport real_{};
   cnuasccl_link_extension extension_{};
   std::deque<Outgoing> waiting_;
+  std::uint64_t controls_ = 0;
 };
 
 // A bootstrap that counts, around another one.
