@@ -1,5 +1,7 @@
 // cnuasccl-perf as its users run it: a process for each rank, over a real switch.
+#include "live/ccl/cnuasccl.h"
 #include "tests/cnuasccl_perf/temporary_folder.h"
+#include "tests/slow_build.h"
 #include "tests/switchd/child_process.h"
 #include "tests/switchd/daemon_process.h"
 
@@ -113,6 +115,18 @@ TEST_F(PerfProgram, EveryRootAndEveryAlgorithmOfABroadcast) {
   expect_right("broadcast --ranks 3 -n 1 -w 0 -r all -b 100000 -e 100000 --algorithm tree", 3);
   EXPECT_EQ(results()["results"][2]["root"], 2);
   EXPECT_EQ(results()["results"][2]["algorithm"], "tree");
+}
+
+// Processes over a switch: every collective, algorithm, type and operator.
+TEST_F(PerfProgram, EveryAlgorithmTypeAndOperator) {
+  constexpr std::size_t kRows = (4 + 4 + 3) * 8;  // reductions have four operators
+  for (int number = CNUASCCL_RING; number <= CNUASCCL_BRUCK; ++number) {
+    const std::string name = cnuasccl_algorithm_name(static_cast<cnuasccl_algorithm_t>(number));
+    for (const int ranks : kSlowBuild ? std::vector{3} : std::vector{2, 3, 8})
+      expect_right("all -d all -o all -n 1 -w 0 -b 480 -e 480 --any-order --algorithm " + name + " --ranks " +
+                       std::to_string(ranks),
+                   kRows);
+  }
 }
 
 TEST_F(PerfProgram, AnyOrderIsAllowedWhenAskedFor) {
