@@ -176,13 +176,13 @@ Failure Communicator::run(const ccl::Schedule& schedule, const Call& given, cons
   call.sequence = sequence_;
   call.chunk_limit = settings_.chunk_limit;
   call.checksum = settings_.checksum.value_or(!link_ || !link_->keeps_bytes());
-  ++collectives_;
   entry.kind = call.kind;
   entry.sequence = call.sequence;
   entry.signature = signature_of(schedule.problem(), call);
   entry.began_ns = unix_ns();
   const std::int64_t began = now_ns();
-  recorder_.begin(entry);
+  recorder_.begin(entry);  // without memory for that, nothing has begun
+  ++collectives_;
   const Mailbox::Counters before = counters();
   Failure why;
   try {

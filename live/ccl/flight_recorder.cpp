@@ -50,14 +50,13 @@ void FlightRecorder::resize(std::size_t entries) {
 
 void FlightRecorder::begin(const FlightEntry& entry) {
   const std::lock_guard lock(mutex_);
-  ++begun_;
-  if (most_ == 0) return;
   if (entries_.size() < most_) {
     entries_.push_back(entry);
-  } else {
+  } else if (most_ > 0) {
     entries_[first_] = entry;
     first_ = (first_ + 1) % most_;
   }
+  ++begun_;
 }
 
 void FlightRecorder::end(const FlightEntry& entry) {

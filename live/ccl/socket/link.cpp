@@ -105,7 +105,7 @@ bool start_reader(cnuasccl_link& link) {
   const cnuas::live::AllSignalsBlocked blocked;
   try {
     link.reader = std::thread([&link] { read_while_idle(link); });
-  } catch (const std::exception&) {  // nor memory
+  } catch (const std::exception&) {
     return false;
   }
   return true;
