@@ -16,6 +16,9 @@ struct Racks {
   bool several() const { return uplink_bytes_per_s.size() > 1; }
 };
 
+// Of more ranks than these, what crosses is not added up when an algorithm is chosen: it would take seconds.
+inline constexpr Rank kMostRanksWeighed = 1024;
+
 // The least time that the links of a rack need for what the schedule has leave the rack or enter it,
 // whichever is more; of the rack for which that is longest. Full duplex, without latency. It looks at every
 // step.

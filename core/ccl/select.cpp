@@ -36,6 +36,10 @@ Picoseconds between_racks(const Schedule& schedule, std::uint32_t element_bytes,
   return uplinks > kNever - port.latency_ps ? kNever : uplinks + port.latency_ps;
 }
 
+bool weighs(const Problem& problem, const Racks& racks) {
+  return racks.several() && problem.ranks <= kMostRanksWeighed;
+}
+
 std::uint64_t most_scratch(const Schedule& schedule) {
   std::uint64_t most = 0;
   for (Rank rank = 0; rank < schedule.problem().ranks; ++rank)
@@ -48,7 +52,7 @@ std::uint64_t most_scratch(const Schedule& schedule) {
 Picoseconds expected_time(const Problem& problem, std::uint32_t element_bytes, const PortModel& port,
                           const Racks& racks) {
   const Picoseconds time = within_a_rack(problem, element_bytes, port);
-  if (!racks.several()) return time;
+  if (!weighs(problem, racks)) return time;
   const auto schedule = make_schedule(problem);
   return schedule ? std::max(time, between_racks(**schedule, element_bytes, port, racks)) : kNever;
 }
@@ -73,7 +77,7 @@ Result<Algorithm> select(const Problem& problem, std::uint32_t element_bytes, co
   }
   // What crosses takes long to add up, and can only make a candidate slower: those that are too slow already
   // are not looked at.
-  if (racks.several()) {
+  if (weighs(problem, racks)) {
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.time < b.time; });
     Picoseconds least = kNever;

@@ -14,8 +14,8 @@ namespace cnuas::ccl {
 // as much again, and half as much again as any algorithm takes: siblings send to their parent at the same
 // time and share its port.
 //
-// Where the ranks are in several racks: not less than a latency and what the racks' links need for all that
-// crosses them. kNever for a problem that make_schedule refuses.
+// Where up to kMostRanksWeighed ranks are in several racks: not less than a latency and what the racks' links
+// need for all that crosses them. kNever for a problem that make_schedule refuses.
 Picoseconds expected_time(const Problem& problem, std::uint32_t element_bytes, const PortModel& port,
                           const Racks& racks);
 

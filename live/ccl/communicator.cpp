@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kReceiveAtOnce = 256;
 constexpr auto kTellingAgain = std::chrono::microseconds(20);
-constexpr Picoseconds kTelling = 200 * kMillisecond;
+constexpr std::int64_t kTellingNs = 200'000'000;
 constexpr int kMostSplitAttempts = 4;
 constexpr std::size_t kSplitRecordBytes = 12;  // color, key, nonce
 
@@ -152,7 +152,7 @@ void Communicator::tell(cnuasccl_status_t status, Rank culprit) {
   std::vector<Rank> left;
   for (Rank peer = 0; peer < membership_.size(); ++peer)
     if (peer != membership_.rank()) left.push_back(peer);
-  const Picoseconds until = monotonic_now() + kTelling;
+  const std::int64_t until_ns = monotonic_ns() + kTellingNs;
   for (;;) {
     {
       const std::lock_guard lock(link_->mutex());
@@ -164,7 +164,7 @@ void Communicator::tell(cnuasccl_status_t status, Rank culprit) {
       Failure ignored;
       if (!left.empty()) link_->receive(kReceiveAtOnce, ignored);
     }
-    if (left.empty() || monotonic_now() > until) return;
+    if (left.empty() || monotonic_ns() > until_ns) return;
     std::this_thread::sleep_for(kTellingAgain);
   }
 }

@@ -24,10 +24,6 @@ constexpr std::int64_t kLongestWaitNs = 10 * kMilli;
 constexpr std::int64_t kFirstRetryNs = 20 * kMicro;
 constexpr std::int64_t kLastRetryNs = kMilli;
 
-std::int64_t now_ns() {
-  return monotonic_now() / 1'000;
-}
-
 std::int64_t unix_ns() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
@@ -180,7 +176,7 @@ Failure Communicator::run(const ccl::Schedule& schedule, const Call& given, cons
   entry.sequence = call.sequence;
   entry.signature = signature_of(schedule.problem(), call);
   entry.began_ns = unix_ns();
-  const std::int64_t began = now_ns();
+  const std::int64_t began = monotonic_ns();
   recorder_.begin(entry);  // without memory for that, nothing has begun
   ++collectives_;
   const Mailbox::Counters before = counters();
@@ -208,7 +204,7 @@ Failure Communicator::run(const ccl::Schedule& schedule, const Call& given, cons
     poison(why);
   }
   ++sequence_;
-  entry.took_ns = now_ns() - began;
+  entry.took_ns = monotonic_ns() - began;
   entry.status = why.status;
   entry.text = why.text;
   const Mailbox::Counters after = counters();
@@ -235,7 +231,7 @@ Failure Communicator::drive(Operation& operation) {
   Running running(*link_, mailbox_, operation);
   running.begin();
   Patience patience;
-  patience.last_ns = now_ns();
+  patience.last_ns = monotonic_ns();
   patience.retry_ns = kFirstRetryNs;
   Failure broken;  // the link, while waiting
   for (;;) {
@@ -291,7 +287,7 @@ Failure Communicator::round(Operation& operation, Failure broken, bool& done) {
 // How long to wait before the next round, 0 after one that has got on; fails when there was none for too
 // long.
 Failure Communicator::wait_for(const Operation& operation, Patience& patience, std::int64_t& pause_ns) const {
-  const std::int64_t now = now_ns();
+  const std::int64_t now = monotonic_ns();
   pause_ns = 0;
   if (operation.progress() != patience.seen) {
     patience.seen = operation.progress();

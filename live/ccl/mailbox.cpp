@@ -136,6 +136,7 @@ Failure Mailbox::control(const Frame& frame) {
 
 Failure Mailbox::acknowledge(Rank peer, std::uint8_t number, std::uint32_t consumed) {
   Channel& here = channel(peer, number);
+  if (link_ != nullptr) here.lost_before = link_->suspicious_frames();
   if (before(consumed, here.acknowledged)) return {};  // written before a credit that has overtaken it
   if (before(here.next_out, consumed))
     return collectives::failure(CNUASCCL_BAD_CHUNK, membership_.describe(peer) + " says it has consumed " +
@@ -160,7 +161,8 @@ Failure Mailbox::gap(const Frame& frame, std::uint32_t expected) const {
 Failure Mailbox::suspicion(Rank peer, std::uint8_t number) const {
   if (link_ == nullptr || peer >= membership_.size()) return {};
   const Channel* here = existing(peer, number);
-  return link_->suspicion(membership_.gpu_of(peer), here == nullptr ? 0 : here->lost_before);
+  return link_->suspicion(membership_.gpu_of(peer),
+                          std::max(attached_after_, here == nullptr ? 0 : here->lost_before));
 }
 
 // Whether a frame is the next one of its channel, and one that may come now.
@@ -168,7 +170,6 @@ Failure Mailbox::admit_data(const Frame& frame) {
   Channel& here = channel(frame.source, frame.header.channel);
   if (frame.header.number != here.next_in) return gap(frame, here.next_in);
   ++here.next_in;
-  if (link_ != nullptr) here.lost_before = link_->suspicious_frames();
   if (Failure wrong = acknowledge(frame.source, frame.header.channel, frame.header.consumed); wrong.failed())
     return wrong;
   if (before(frame.envelope.sequence, sequence_)) return stale(frame);
@@ -192,6 +193,7 @@ void Mailbox::set_link(Link* link) {
     }
   }
   link_ = link;
+  attached_after_ = link == nullptr ? 0 : link->suspicious_frames();
 }
 
 void Mailbox::drop_held() noexcept {

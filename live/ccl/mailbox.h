@@ -117,7 +117,7 @@ class Mailbox final : public Recipient {
     std::uint32_t consumed = 0;
     std::uint32_t reported = 0;     // of these, what the peer knows
     bool owed = false;              // it is time to tell
-    std::uint64_t lost_before = 0;  // frames of the link that reached nobody when the last one came in
+    std::uint64_t lost_before = 0;  // frames of the link that reached nobody when the last good one came in
     std::vector<Held> held;         // at most window_, in order
   };
   struct Owed {
@@ -146,6 +146,7 @@ class Mailbox final : public Recipient {
   const Membership& membership_;
   std::uint32_t window_;
   Link* link_ = nullptr;
+  std::uint64_t attached_after_ = 0;  // frames of the link that had reached nobody
   Consumer* consumer_ = nullptr;
   std::uint32_t sequence_ = 0;         // of what runs, or will next
   std::optional<CallIdentity> ended_;  // what ran last

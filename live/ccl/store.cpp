@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <string>
 #include <thread>
@@ -40,12 +41,13 @@ constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHelloBytes = 16;
 constexpr std::uint32_t kMostContribution = 4096;
 constexpr auto kRetry = std::chrono::milliseconds(5);
-constexpr Picoseconds kPerNanosecond = 1'000;
+constexpr std::int64_t kMilliNs = 1'000'000;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 // A connection, and until when it may be waited for.
 class Stream {
  public:
-  Stream(int fd, Picoseconds until) : fd_(fd), until_(until) {}
+  Stream(int fd, std::int64_t until_ns) : fd_(fd), until_ns_(until_ns) {}
 
   Failure read(std::span<std::byte> into) const {
     while (!into.empty()) {
@@ -77,17 +79,17 @@ class Stream {
     if (errno == EINTR) return {};
     if (errno != EAGAIN && errno != EWOULDBLOCK)
       return failure(CNUASCCL_BOOTSTRAP_FAILED, "another rank has left: " + reason_of(errno));
-    const Picoseconds left = until_ - monotonic_now();
+    const std::int64_t left = until_ns_ - monotonic_ns();
     if (left <= 0) return failure(CNUASCCL_TIMEOUT, "the other ranks did not come in time");
     pollfd entry{fd_, events, 0};
-    const Picoseconds milliseconds = std::min<Picoseconds>(left / kMillisecond + 1, 60'000);
+    const std::int64_t milliseconds = std::min<std::int64_t>(left / kMilliNs + 1, 60'000);
     ::poll(&entry, 1, static_cast<int>(milliseconds));
     return {};
   }
 
  private:
   int fd_;
-  Picoseconds until_;
+  std::int64_t until_ns_;
 };
 
 void put_number(std::vector<std::byte>& to, std::uint32_t number) {
@@ -106,19 +108,19 @@ struct cnuasccl_store {
   std::vector<UniqueFd> peers;  // rank 0: by rank, its own one is closed; others: rank 0 alone
   bool met = false;
 
-  Picoseconds deadline() const {
-    const std::int64_t most = (kNever - monotonic_now()) / kPerNanosecond - 1;
-    return monotonic_now() + std::min(timeout_ns, most) * kPerNanosecond;
+  std::int64_t deadline() const {
+    const std::int64_t now = monotonic_ns();
+    return now + std::min(timeout_ns, std::numeric_limits<std::int64_t>::max() - now);
   }
 
   Failure serve();
   Failure come();
-  Failure meet(Picoseconds until);
+  Failure meet(std::int64_t until_ns);
   void stop_listening();
-  Failure gather(std::span<const std::byte> own, std::span<std::byte> all, Picoseconds until);
-  Failure ask(std::span<const std::byte> own, std::span<std::byte> all, Picoseconds until) const;
+  Failure gather(std::span<const std::byte> own, std::span<std::byte> all, std::int64_t until_ns);
+  Failure ask(std::span<const std::byte> own, std::span<std::byte> all, std::int64_t until_ns) const;
   Failure allgather(std::span<const std::byte> own, std::span<std::byte> all);
-  void refuse(const Failure& why, Picoseconds until) const;
+  void refuse(const Failure& why, std::int64_t until_ns) const;
 };
 
 Failure cnuasccl_store::serve() {
@@ -130,32 +132,32 @@ Failure cnuasccl_store::serve() {
 }
 
 Failure cnuasccl_store::come() {
-  const Picoseconds until = deadline();
+  const std::int64_t until_ns = deadline();
   UniqueFd fd;
   for (;;) {
     const int error = connect_errno(path, SocketKind::stream, fd);
     if (error == 0) break;
     if (error != ENOENT && error != ECONNREFUSED && error != EAGAIN)
       return failure(CNUASCCL_SYSTEM, "cannot connect to '" + path + "': " + reason_of(error));
-    if (monotonic_now() > until)
+    if (monotonic_ns() > until_ns)
       return failure(CNUASCCL_TIMEOUT, "nobody serves '" + path + "': rank 0 did not come in time");
     std::this_thread::sleep_for(kRetry);
   }
   std::vector<std::byte> hello(kMagic.begin(), kMagic.end());
   for (const std::uint32_t number : {kVersion, rank, ranks})
     put_number(hello, number);
-  if (Failure failed = Stream(fd.get(), until).write(hello); failed.failed()) return failed;
+  if (Failure failed = Stream(fd.get(), until_ns).write(hello); failed.failed()) return failed;
   peers.push_back(std::move(fd));
   return {};
 }
 
 // Rank 0: waits for all others.
-Failure cnuasccl_store::meet(Picoseconds until) {
+Failure cnuasccl_store::meet(std::int64_t until_ns) {
   for (Rank missing = ranks - 1; missing > 0;) {
     UniqueFd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd) {
       if (errno == ECONNABORTED) continue;
-      if (Failure failed = Stream(listener.get(), until).again(POLLIN); failed.failed()) {
+      if (Failure failed = Stream(listener.get(), until_ns).again(POLLIN); failed.failed()) {
         failed.text += "; " + std::to_string(missing) + " of " + std::to_string(ranks) + " ranks are missing";
         return failed;
       }
@@ -163,7 +165,7 @@ Failure cnuasccl_store::meet(Picoseconds until) {
     }
     std::array<std::byte, kHelloBytes> hello{};
     // Whoever does not say at once who it is, is not one of the ranks.
-    const Picoseconds soon = std::min(until, monotonic_now() + kSecond);
+    const std::int64_t soon = std::min(until_ns, monotonic_ns() + kSecondNs);
     if (Stream(fd.get(), soon).read(hello).failed() ||
         !std::equal(kMagic.begin(), kMagic.end(), hello.begin()))
       continue;
@@ -199,21 +201,22 @@ void cnuasccl_store::stop_listening() {
   listener.reset();
 }
 
-void cnuasccl_store::refuse(const Failure& why, Picoseconds until) const {
+void cnuasccl_store::refuse(const Failure& why, std::int64_t until_ns) const {
   std::vector<std::byte> answer;
   put_number(answer, static_cast<std::uint32_t>(why.status));
   put_number(answer, 0);
   for (const UniqueFd& peer : peers)
-    if (peer && Stream(peer.get(), until).write(answer).failed()) continue;
+    if (peer && Stream(peer.get(), until_ns).write(answer).failed()) continue;
 }
 
-Failure cnuasccl_store::gather(std::span<const std::byte> own, std::span<std::byte> all, Picoseconds until) {
+Failure cnuasccl_store::gather(std::span<const std::byte> own, std::span<std::byte> all,
+                               std::int64_t until_ns) {
   if (!met) {
-    if (Failure failed = meet(until); failed.failed()) return failed;
+    if (Failure failed = meet(until_ns); failed.failed()) return failed;
   }
   std::copy(own.begin(), own.end(), all.begin());
   for (Rank peer = 1; peer < ranks; ++peer) {
-    const Stream stream(peers[peer].get(), until);
+    const Stream stream(peers[peer].get(), until_ns);
     std::array<std::byte, 4> length{};
     Failure failed = stream.read(length);
     if (!failed.failed() && wire::load<std::uint32_t>(length.data()) != own.size())
@@ -229,13 +232,13 @@ Failure cnuasccl_store::gather(std::span<const std::byte> own, std::span<std::by
   put_number(answer, static_cast<std::uint32_t>(all.size()));
   answer.insert(answer.end(), all.begin(), all.end());
   for (Rank peer = 1; peer < ranks; ++peer)
-    if (Failure failed = Stream(peers[peer].get(), until).write(answer); failed.failed()) return failed;
+    if (Failure failed = Stream(peers[peer].get(), until_ns).write(answer); failed.failed()) return failed;
   return {};
 }
 
 Failure cnuasccl_store::ask(std::span<const std::byte> own, std::span<std::byte> all,
-                            Picoseconds until) const {
-  const Stream stream(peers[0].get(), until);
+                            std::int64_t until_ns) const {
+  const Stream stream(peers[0].get(), until_ns);
   std::vector<std::byte> request;
   put_number(request, static_cast<std::uint32_t>(own.size()));
   request.insert(request.end(), own.begin(), own.end());
@@ -255,10 +258,10 @@ Failure cnuasccl_store::ask(std::span<const std::byte> own, std::span<std::byte>
 Failure cnuasccl_store::allgather(std::span<const std::byte> own, std::span<std::byte> all) {
   if (own.size() > kMostContribution)
     return failure(CNUASCCL_INVALID_ARGUMENT, "more than 4096 bytes a rank are not gathered");
-  const Picoseconds until = deadline();
-  if (rank != 0) return ask(own, all, until);
-  Failure failed = gather(own, all, until);
-  if (failed.failed()) refuse(failed, monotonic_now() + kSecond);
+  const std::int64_t until_ns = deadline();
+  if (rank != 0) return ask(own, all, until_ns);
+  Failure failed = gather(own, all, until_ns);
+  if (failed.failed()) refuse(failed, monotonic_ns() + kSecondNs);
   return failed;
 }
 

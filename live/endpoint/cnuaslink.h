@@ -190,12 +190,12 @@ struct cnuaslink_state {
   uint64_t held_messages; /* received and not taken */
   uint64_t held_bytes;    /* as the limits count them */
   uint64_t held_doorbells;
-  int send_buffer_bytes;   /* as granted: the kernel's own, doubled figure */
+  int send_buffer_bytes;        /* as granted: the kernel's own, doubled figure */
+  struct cnuaslink_error error; /* why the link went down last; OK: it has not */
+  struct cnuaslink_counters counters;
   unsigned receive_policy; /* these three as the link was opened */
   uint64_t receive_bytes;
   uint64_t receive_bytes_per_source;
-  struct cnuaslink_error error; /* why the link went down last; OK: it has not */
-  struct cnuaslink_counters counters;
 };
 
 /* Fills in `state` as far as state->struct_bytes. Reads and sends nothing. INVALID_ARGUMENT. */

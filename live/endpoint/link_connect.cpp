@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <pthread.h>
-#include <signal.h>
-
 namespace cnuas::live::endpoint {
 
 namespace {

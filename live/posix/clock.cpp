@@ -19,4 +19,10 @@ Picoseconds monotonic_now() {
   return seconds * kSecond + static_cast<Picoseconds>(time.tv_nsec - start.tv_nsec) * kNanosecond;
 }
 
+std::int64_t monotonic_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
 }  // namespace cnuas::live

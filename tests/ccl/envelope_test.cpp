@@ -16,7 +16,6 @@ namespace {
 using wire::Bytes;
 using wire::hex;
 
-
 Bytes encoded(const Envelope& envelope) {
   std::array<std::byte, kEnvelopeBytes> bytes{};
   bytes.fill(std::byte{0xEE});

@@ -5,6 +5,7 @@
 #include "core/ccl/envelope.h"
 #include "core/wire/byte_order.h"
 #include "tests/cnuasccl/fake_switch.h"
+#include "tests/cnuasccl/faults.h"
 #include "tests/cnuasccl/reference.h"
 
 #include <array>
@@ -20,10 +21,6 @@
 
 namespace cnuas::live::collectives {
 namespace {
-
-constexpr std::int64_t kShortNs = 500'000'000;  // where a deadline must pass
-constexpr std::size_t kCount = 300;             // three chunks of 512 bytes
-constexpr std::uint32_t kChunk = 512;
 
 struct Outcome {
   std::vector<cnuasccl_status_t> first;   // of the call in which the fault is
@@ -98,14 +95,6 @@ void expect_found(const Outcome& outcome, cnuasccl_status_t status, const std::s
   EXPECT_TRUE(outcome.other_communicator) << what;
 }
 
-// Changes the frame with this number on its way.
-FakeLink::OnSend change(std::uint64_t which, std::function<void(Payload&)> how) {
-  return [=](std::uint64_t index, Outgoing frame) {
-    if (index == which) how(frame.bytes);
-    return std::vector<Outgoing>{std::move(frame)};
-  };
-}
-
 TEST(FaultTest, NothingHappensWithoutOne) {
   const Outcome outcome = with_fault({});
   for (int rank = 0; rank < 2; ++rank) {
@@ -115,26 +104,6 @@ TEST(FaultTest, NothingHappensWithoutOne) {
   }
   EXPECT_TRUE(outcome.guards && outcome.other_communicator);
 }
-
-struct Field {
-  const char* name;
-  std::size_t offset;
-  std::size_t bytes;
-  cnuasccl_status_t status;
-};
-constexpr Field kFields[] = {
-    {"magic", 0, 4, CNUASCCL_BAD_MAGIC},
-    {"version", 4, 2, CNUASCCL_BAD_VERSION},
-    {"coll_kind", 6, 2, CNUASCCL_WRONG_KIND},
-    {"comm_id", 8, 4, CNUASCCL_WRONG_COMM},
-    {"seq", 12, 4, CNUASCCL_WRONG_SEQUENCE},
-    {"src_rank", 16, 4, CNUASCCL_WRONG_SOURCE},
-    {"dst_rank", 20, 4, CNUASCCL_WRONG_DESTINATION},
-    {"chunk_index", 24, 4, CNUASCCL_WRONG_CHUNK},
-    {"chunk_count", 28, 4, CNUASCCL_WRONG_CHUNK_COUNT},
-    {"chunk_bytes", 32, 4, CNUASCCL_WRONG_CHUNK_BYTES},
-    {"total_bytes", 36, 4, CNUASCCL_WRONG_TOTAL},
-};
 
 class FieldTest : public testing::TestWithParam<Field> {};
 INSTANTIATE_TEST_SUITE_P(Envelope, FieldTest, testing::ValuesIn(kFields),
@@ -153,100 +122,6 @@ TEST_P(FieldTest, FlippedHasItsOwnStatus) {
           with_fault(change(frame, flip), timeout_ns), field.status,
           std::string(field.name) + ", bit " + std::to_string(bit) + ", frame " + std::to_string(frame));
     }
-  }
-}
-
-// Rank 1 of two sends no data, only what tells rank 0 how far it may go on.
-std::vector<cnuasccl_status_t> with_credit(const FakeLink::OnSend& on_control,
-                                           std::vector<std::string>& texts) {
-  World world(2);
-  std::vector<cnuasccl_status_t> statuses(2);
-  texts.assign(2, {});
-  std::vector<cnuasccl_comm_t> comms(2);
-  std::vector<std::unique_ptr<FakeLink>> links(2);
-  std::barrier begin(2);
-  world.run([&](int rank) {
-    const auto own = static_cast<std::size_t>(rank);
-    cnuasccl_comm_t comm = comms[own] = world.bare(rank);
-    links[own] = std::make_unique<FakeLink>(world, rank);
-    if (rank == 1) links[own]->on_control = on_control;
-    const cnuasccl_link_transport transport = links[own]->transport();
-    const cnuasccl_link_extension extension = links[own]->extension();
-    EXPECT_OK(cnuasccl_comm_set_link(comm, &transport, &extension, nullptr, nullptr));
-    configure(comm, [&](cnuasccl_config& config) {
-      config.timeout_ns = rank == 0 ? kShortNs : kHangGuardNs;
-      config.chunk_bytes = kChunk;
-    });
-    begin.arrive_and_wait();
-    std::vector<std::uint8_t> data(100 * kChunk, static_cast<std::uint8_t>(rank));
-    statuses[own] = cnuasccl_broadcast(comm, data.data(), data.data(), data.size(), CNUASCCL_UINT8, 0);
-    texts[own] = last_error(comm);
-    if (statuses[own] == CNUASCCL_OK) {
-      EXPECT_EQ(data.back(), 0);
-    }
-  });
-  for (cnuasccl_comm_t comm : comms)
-    cnuasccl_comm_destroy(comm);
-  return statuses;
-}
-
-TEST(FaultTest, CreditsThatAreChanged) {
-  std::vector<std::string> texts;
-  const auto no_change = with_credit({}, texts);
-  EXPECT_EQ(no_change, std::vector<cnuasccl_status_t>(2, CNUASCCL_OK)) << texts[0] << texts[1];
-  for (const Field& field : kFields) {
-    if (field.offset == 12) continue;  // seq: a credit may come from another collective
-    const auto flip = [&](Payload& bytes) { bytes[field.offset] ^= std::byte{0x08}; };
-    const auto statuses = with_credit(change(0, flip), texts);
-    // One for another communicator is one that has not come: the next may tell as much.
-    if (field.status == CNUASCCL_WRONG_COMM) {
-      EXPECT_THAT(statuses[0], testing::AnyOf(CNUASCCL_OK, CNUASCCL_TIMEOUT)) << texts[0];
-      continue;
-    }
-    EXPECT_EQ(statuses[0], field.status) << field.name << ": " << texts[0];
-    EXPECT_EQ(statuses[1], CNUASCCL_PEER_ABORTED) << field.name << ": " << texts[1];
-  }
-  // The number of frames that were used is covered by the checksum.
-  const auto more = with_credit(change(0, [](Payload& bytes) { bytes[48] ^= std::byte{0x40}; }), texts);
-  EXPECT_EQ(more[0], CNUASCCL_CORRUPT) << texts[0];
-}
-
-TEST(FaultTest, CreditsThatAreLost) {
-  for (const std::uint64_t which : {0u, 1u}) {
-    const auto drop = [which](std::uint64_t index, Outgoing frame) {
-      return index == which ? std::vector<Outgoing>{} : std::vector<Outgoing>{std::move(frame)};
-    };
-    std::vector<std::string> texts;
-    const auto statuses = with_credit(drop, texts);
-    // The next makes up for it; but where all that may be under way has come, there is no next.
-    EXPECT_THAT(statuses[0], testing::AnyOf(CNUASCCL_OK, CNUASCCL_TIMEOUT)) << texts[0];
-    EXPECT_THAT(statuses[1], testing::AnyOf(CNUASCCL_OK, CNUASCCL_PEER_ABORTED)) << texts[1];
-  }
-}
-
-TEST(FaultTest, AnAbortThatIsChangedEndsTheCallAllTheSame) {
-  for (const Field& field : kFields) {
-    World world(2);
-    std::vector<std::unique_ptr<FakeLink>> links(2);
-    world.run([&](int rank) {
-      const auto own = static_cast<std::size_t>(rank);
-      FakeLink& link = *(links[own] = std::make_unique<FakeLink>(world, rank));
-      if (rank == 1)
-        link.on_control = change(0, [&](Payload& bytes) { bytes[field.offset] ^= std::byte{0x08}; });
-      cnuasccl_comm_t comm = world.bare(rank);
-      const cnuasccl_link_transport transport = link.transport();
-      const cnuasccl_link_extension extension = link.extension();
-      EXPECT_OK(cnuasccl_comm_set_link(comm, &transport, &extension, nullptr, nullptr));
-      configure(comm, [&](cnuasccl_config& config) { config.timeout_ns = kShortNs / 2; });
-      if (rank == 1) {
-        EXPECT_OK(cnuasccl_comm_abort(comm));
-      } else {
-        EXPECT_THAT(cnuasccl_barrier(comm),
-                    testing::AnyOf(field.status, CNUASCCL_PEER_ABORTED, CNUASCCL_TIMEOUT))
-            << field.name << ": " << last_error(comm);
-      }
-      cnuasccl_comm_destroy(comm);
-    });
   }
 }
 

@@ -2,8 +2,10 @@
 #include "core/wire/byte_order.h"
 #include "tests/cnuasccl/fake_switch.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <vector>

@@ -233,16 +233,17 @@ void add_how(CLI::App& app, Options& options, Words& words) {
          "1: chunks carry a CRC-32C; 0: they do not; -1: where the transport may change bytes: not here")
       ->check(CLI::Range(-1, 1))
       ->capture_default_str();
-  app.add_option("--run-dir", options.run_dirs,
-                 "Directory of a switch that runs, or of several that are linked: ranks fill the ports of "
-                 "the first, then "
-                 "those of the next. Otherwise one is started, or two for more than 8 ranks")
+  app.add_option(
+         "--run-dir", options.run_dirs,
+         "Directory of a switch that runs, or of several that are linked, whose ports ranks fill one after "
+         "the other. Otherwise one is started, or two for more than 8 ranks")
       ->allow_extra_args(false);
   app.add_option("--first-port", options.first_port,
                  "The first rank's port at a switch; the others have the next")
       ->check(CLI::Range(0u, 7u))
       ->capture_default_str();
-  app.add_option("--rack", options.rack, "Ranks are GPUs RACK/PORT; otherwise those that the switch expects")
+  app.add_option("--rack", options.rack,
+                 "Ranks are GPUs RACK/PORT, where the switch expects nobody in particular")
       ->check(CLI::Range(1u, 254u));
   app.add_option("-T,--timeout", words.timeout_s, "Seconds without progress after which a rank gives up")
       ->check(CLI::Range(0.001, 86400.0))

@@ -55,7 +55,9 @@ int run_at_port(const Options& options, std::span<const Row> rows, const std::ve
   cnuasccl_link_options_init(&wanted, sizeof wanted);
   wanted.run_dir = run_dir.c_str();
   wanted.port = port;
-  wanted.gpu_id = options.rack == 0 ? 0 : static_cast<std::uint16_t>(options.rack << 8 | port);
+  // Of its own switches it knows the racks.
+  const unsigned rack = options.run_dirs.empty() ? 1 + rank / options.ports_a_switch() : options.rack;
+  wanted.gpu_id = rack == 0 ? 0 : static_cast<std::uint16_t>(rack << 8 | port);
   char why[512];
   cnuasccl_link* opened = nullptr;
   if (const auto status = cnuasccl_link_open(&wanted, &opened, why, sizeof why); status != CNUASCCL_OK)

@@ -48,8 +48,8 @@ CNUASCCL_API cnuasccl_status_t cnuasccl_link_open(const struct cnuasccl_link_opt
 
 /* Over a link that is open already, and stays the caller's: it must outlive this one, and nobody else takes
  * messages from it. Where it has no progress thread, see cnuasccl_link_options. INVALID_ARGUMENT (also: its
- * messages have less than 61,480 bytes, it may hold less than 8 MiB of them, all or of one source, or drops
- * what is beyond), NO_MEMORY. *link is NULL unless OK. */
+ * messages have less than 61,480 bytes, it may hold less than 7,902,208 bytes of them, all or of one source,
+ * or drops what is beyond), NO_MEMORY. *link is NULL unless OK. */
 CNUASCCL_API cnuasccl_status_t cnuasccl_link_wrap(struct cnuaslink* endpoint, struct cnuasccl_link** link);
 
 /* NULL is allowed. */
@@ -58,7 +58,8 @@ CNUASCCL_API void cnuasccl_link_close(struct cnuasccl_link* link);
 /* Waits until the switch knows a way to each of `count` GPUs; its own may be among them. Frames for a GPU
  * that it knows no way to are dropped: so, where ranks are not all there when the first of them begins, as
  * with several switches, before the first collective. INVALID_ARGUMENT (also: timeout_ns below 0), NO_MEMORY;
- * TIMEOUT: `error` says what is missing. A switch that cannot be asked is not waited for, and that is OK. */
+ * TIMEOUT: `error` says what is missing. A switch that gives no answer three times in a row cannot be asked,
+ * and is not waited for: OK. */
 CNUASCCL_API cnuasccl_status_t cnuasccl_link_wait_for(struct cnuasccl_link* link, const uint16_t* gpus,
                                                       size_t count, int64_t timeout_ns, char* error,
                                                       size_t capacity);

@@ -81,6 +81,8 @@ cnuasccl_link& link_of(void* context) {
   return *static_cast<cnuasccl_link*>(context);
 }
 
+// A switch is asked so often before it counts as one that cannot be asked: it may be busy.
+constexpr int kAttempts = 3;
 constexpr std::chrono::milliseconds kAskAgain{2};
 // Well below the 50 ms after which a switch takes a reader for dead.
 constexpr std::chrono::milliseconds kIdle{10};
@@ -219,7 +221,8 @@ cnuaslink_options endpoint_options(const cnuasccl_link_options& given) {
 bool settle_gpu(cnuaslink_options& options, char* error, std::size_t capacity) {
   constexpr std::int64_t kPatienceNs = 1'000'000'000;
   std::uint16_t expected = 0;
-  cnuaslink_expected_gpu(options.run_dir, options.port, &expected, kPatienceNs);
+  for (int i = 0; i < kAttempts; ++i)
+    if (cnuaslink_expected_gpu(options.run_dir, options.port, &expected, kPatienceNs) == CNUASLINK_OK) break;
   if (options.gpu_id != 0 && expected != 0 && options.gpu_id != expected) {
     char text[96];
     std::snprintf(text, sizeof text, "the switch expects GPU %u/%u at port %u, and this is GPU %u/%u",
@@ -308,11 +311,13 @@ cnuasccl_status_t cnuasccl_link_wait_for(cnuasccl_link* link, const uint16_t* gp
   say(error, capacity, "", "");
   if (link == nullptr || (gpus == nullptr && count > 0) || timeout_ns < 0) return CNUASCCL_INVALID_ARGUMENT;
   const auto began = std::chrono::steady_clock::now();
+  int unavailable = 0;
   for (std::size_t i = 0; i < count;) {
     cnuaslink_peer peer{};
     const cnuaslink_result asked = cnuaslink_peer_transport(link->endpoint, gpus[i], &peer);
-    if (asked == CNUASLINK_UNAVAILABLE) return CNUASCCL_OK;
-    if (asked != CNUASLINK_OK) return status_of(asked);
+    if (asked != CNUASLINK_OK && asked != CNUASLINK_UNAVAILABLE) return status_of(asked);
+    unavailable = asked == CNUASLINK_OK ? 0 : unavailable + 1;
+    if (unavailable == kAttempts) return CNUASCCL_OK;
     if (gpus[i] == cnuaslink_id(link->endpoint) || peer.transport != CNUASLINK_TRANSPORT_NONE) {
       ++i;
       continue;
