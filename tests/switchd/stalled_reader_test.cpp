@@ -9,7 +9,9 @@
 namespace cnuas::test {
 namespace {
 
-constexpr const char* kShortStallTimeout = "50 ms";
+// Long enough that a good reader which a busy machine does not run for a while is not taken for a stalled
+// one.
+constexpr const char* kShortStallTimeout = "500 ms";
 constexpr std::size_t kFrameBytes = 4096;
 
 class StalledReader : public SwitchTest {
